@@ -279,6 +279,18 @@ absl::Status CheckOutputFile(const std::string& path,
   return absl::OkStatus();
 }
 
+absl::Status CheckKeepsInputs(const CommandLine& line) {
+  for (const std::string* const input :
+       {&line.model, &line.document, &line.data, &line.calibration,
+        &line.quantization}) {
+    std::error_code error;
+    if (std::filesystem::equivalent(line.output, *input, error) && !error) {
+      return CannotWrite(line.output, "this command reads it");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteOutputFile(const std::string& path, absl::string_view bytes,
                              CommandContext& context) {
   const auto write = [&]() -> absl::Status {

@@ -41,6 +41,10 @@ absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
 absl::Status CheckOutputFile(const std::string& path,
                              absl::string_view option = "-o");
 
+// A usage error if -o is a file that the command reads: it would be replaced by
+// what is made of it.
+absl::Status CheckKeepsInputs(const CommandLine& line);
+
 // The same of a folder, which may be missing, as may those above it.
 absl::Status CheckOutputFolder(const std::string& path);
 

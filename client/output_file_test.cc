@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <string>
 
+#include "client/commands/quantize.h"
+#include "client/commands/run.h"
+#include "client/exit_code.h"
 #include "client/testing/commands_fixture.h"
 
 namespace edgekiln::client {
@@ -58,6 +61,21 @@ TEST_F(OutputFileTest, TheLongestNamesAreWritten) {
   ASSERT_TRUE(file.ok()) << file.status();
   ASSERT_TRUE(file->Close().ok());
   EXPECT_TRUE(file->Commit().ok());
+}
+
+TEST_F(OutputFileTest, WhatACommandReadsIsNotReplaced) {
+  std::filesystem::create_symlink(model_, folder_ + "/link");
+  const std::string data = Put("in.npz", "PK");
+  for (const std::string& output : {model_, folder_ + "/link"}) {
+    const absl::Status status =
+        Run(RunQuantize, {"quantize", model_, "-o", output});
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  }
+  EXPECT_EQ(
+      ExitCodeFor(Run(RunOutputs, {"run", model_, "--data", data, "-o", data})),
+      ExitCode::kUsage);
+  EXPECT_TRUE(connection_.uploaded.empty());
+  EXPECT_EQ(Get(model_), "model");
 }
 
 using OutputFileDeathTest = OutputFileTest;

@@ -109,7 +109,10 @@ absl::Status Compare(CommandContext& context) {
 absl::Status RunQuantize(CommandContext& context) {
   const std::string& output = context.line.output;
   if (context.line.compare) return Compare(context);
-  if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
+  if (!output.empty()) {
+    EK_RETURN_IF_ERROR(CheckOutputFile(output));
+    EK_RETURN_IF_ERROR(CheckKeepsInputs(context.line));
+  }
   EK_ASSIGN_OR_RETURN(v1::CreateJobRequest request,
                       PrepareJob(v1::QUANTIZE, true, context));
   request.mutable_options()->set_export_onnx(!output.empty());

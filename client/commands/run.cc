@@ -16,6 +16,7 @@ namespace edgekiln::client {
 absl::Status RunOutputs(CommandContext& context) {
   const CommandLine& line = context.line;
   EK_RETURN_IF_ERROR(CheckOutputFile(line.output));
+  EK_RETURN_IF_ERROR(CheckKeepsInputs(line));
   EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
                       PrepareJob(v1::RUN, false, context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
