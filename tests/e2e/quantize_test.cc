@@ -11,6 +11,7 @@
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 #include "tests/support/golden.h"
+#include "tests/support/npz_writer.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -43,6 +44,9 @@ TEST_F(QuantizeTest, SaysWhatEachLayerCostAndMeasuresWhatTheChipComputes) {
   ASSERT_GT(quantized.layers_size(), 2);
   EXPECT_GT(quantized.samples(), 0);
   EXPECT_GT(quantized.output_sqnr_db(), 20);
+  EXPECT_EQ(quantized.layers(0).op(), "input");
+  EXPECT_GT(quantized.layers(0).scale(), 0);
+  EXPECT_EQ(report.warnings_size(), 0);
   int with_weights = 0;
   for (const v1::QuantizedLayer& layer : quantized.layers()) {
     if (layer.weights() == v1::LayerScheme::WEIGHTS_UNSPECIFIED) continue;
@@ -93,6 +97,20 @@ TEST_F(QuantizeTest, WithoutSamplesRangesAreAGuess) {
   ASSERT_GT(report.quantized().layers_size(), 0);
   EXPECT_EQ(report.quantized().samples(), 0);
   EXPECT_FALSE(report.quantized().has_output_sqnr_db());
+}
+
+TEST_F(QuantizeTest, FewSamplesDrawAWarning) {
+  const std::string data = sandbox().Path("one.npz");
+  sandbox().Write("one.npz",
+                  NpzBytes({{"x", NpyArray{.dtype = "|u1",
+                                           .shape = {1, 1, 28, 28},
+                                           .data = std::string(784, 1)}}}));
+  const v1::Report report =
+      ReportOf(cluster().Cli({"quantize", Example("digits.onnx"),
+                              "--calibration", data, "--json", "--quiet"}));
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_TRUE(absl::StrContains(report.warnings(0), "only 1 calibration"))
+      << report.warnings(0);
 }
 
 TEST_F(QuantizeTest, WritesAnOnnxModelThatIsTheSameNetwork) {
