@@ -18,13 +18,20 @@ absl::StatusOr<v1::QuantizationConfig> ReadQuantizationFile(
     FileSystem& files, const std::string& path, const std::string& option);
 
 // What --accuracy-budget says, if it is given, in percentage points: over what
-// the file says. `options` of a job or a sweep.
-template <typename Options>
-void SetAccuracyBudget(std::optional<double> points, Options& options) {
+// the file says.
+inline void SetAccuracyBudget(std::optional<double> points,
+                              v1::QuantizationConfig& config) {
   constexpr double kMillionthsPerPoint = 10'000;
   if (!points.has_value()) return;
-  options.mutable_quantization()->set_accuracy_budget_ppm(
+  config.set_accuracy_budget_ppm(
       static_cast<int32_t>(std::llround(*points * kMillionthsPerPoint)));
+}
+
+// The same in `options` of a job or a sweep.
+template <typename Options>
+void SetAccuracyBudget(std::optional<double> points, Options& options) {
+  if (!points.has_value()) return;
+  SetAccuracyBudget(points, *options.mutable_quantization());
 }
 
 }  // namespace edgekiln::client

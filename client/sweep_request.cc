@@ -177,6 +177,18 @@ absl::StatusOr<LocalSweep> Open(v1::SweepRequest request, std::string folder,
   return LocalSweep{.request = std::move(request), .blobs = opener.TakeBlobs()};
 }
 
+// In each quantization that is varied; else in the only one.
+void SetBudget(const CommandLine& line, v1::SweepGroup& group) {
+  for (v1::SweepVary& vary : *group.mutable_vary()) {
+    if (vary.quantizations().empty()) continue;
+    for (v1::QuantizationConfig& config : *vary.mutable_quantizations()) {
+      SetAccuracyBudget(line.accuracy_budget, config);
+    }
+    return;
+  }
+  SetAccuracyBudget(line.accuracy_budget, *group.mutable_options());
+}
+
 }  // namespace
 
 absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
@@ -226,9 +238,11 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
                         ReadQuantizationFile(context.files, line.quantization,
                                              "--quantization"));
   }
-  SetAccuracyBudget(line.accuracy_budget, *group.mutable_options());
   SetGates(line.gates, *group.mutable_gates());
-  return Open(std::move(request), /*folder=*/"", context);
+  EK_ASSIGN_OR_RETURN(LocalSweep sweep,
+                      Open(std::move(request), /*folder=*/"", context));
+  SetBudget(line, *sweep.request.mutable_groups(0));
+  return sweep;
 }
 
 absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context) {
