@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/c/arena.h"
+#include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/c/emitters.h"
+#include "compiler/codegen/c/identifiers.h"
+#include "compiler/codegen/c/kernels.h"
+#include "compiler/codegen/c/network_files.h"
+#include "compiler/codegen/c/network_writer.h"
+#include "compiler/codegen/c/steps.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+bool AllEmpty(const Graph& graph, const std::vector<TensorId>& outputs) {
+  return std::all_of(outputs.begin(), outputs.end(), [&graph](TensorId id) {
+    return graph.tensors[id].num_elements() == 0;
+  });
+}
+
+absl::Status CheckConstants(const Graph& graph, int64_t limit) {
+  int64_t total = 0;
+  const Tensor* largest = nullptr;
+  for (const Tensor& tensor : graph.tensors) {
+    if (!tensor.is_constant()) continue;
+    total += std::ssize(*tensor.data);
+    if (largest == nullptr || tensor.data->size() > largest->data->size()) {
+      largest = &tensor;
+    }
+  }
+  if (total <= limit) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kUser,
+       .reason = "C_CONSTANTS_TOO_LARGE",
+       .what = absl::StrCat("constants of ", total, " bytes as C"),
+       .where = absl::StrCat("the largest is tensor ", largest->name, " of ",
+                             largest->data->size(), " bytes"),
+       .limit = absl::StrCat(limit, " bytes"),
+       .need = absl::StrCat(total, " bytes"),
+       .fix = "quantize the network to int8, or raise max_constant_bytes"});
+}
+
+// All layers, and what they use.
+class Network {
+ public:
+  Network(const Graph& graph, const COptions& options)
+      : graph_(graph),
+        options_(options),
+        writer_(graph_, CPrefix(options.name.empty() ? graph.name
+                                                     : options.name)) {}
+
+  absl::StatusOr<CSources> Emit() {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op op = graph_.ops[i];
+      EK_RETURN_IF_ERROR(AddLayer(static_cast<int64_t>(i), op),
+                         absl::StrCat("op ", op.id));
+    }
+    const ArenaPlan plan = PlanArena(graph_, uses_);
+    EK_RETURN_IF_ERROR(CheckMemory(plan));
+    for (const LayerText& layer : layers_) {
+      manifest_.layers.push_back(layer.layer);
+      manifest_.code_bytes += layer.layer.code_bytes;
+    }
+    manifest_.name = writer_.prefix();
+    manifest_.arena_bytes = plan.bytes;
+    manifest_.state_bytes = plan.state_bytes;
+    manifest_.constant_bytes = writer_.constant_bytes();
+    CSources sources;
+    sources.files = NetworkFiles(writer_, layers_, plan, manifest_);
+    sources.manifest = std::move(manifest_);
+    return sources;
+  }
+
+ private:
+  absl::Status AddLayer(int64_t index, const Op& op) {
+    LayerText text;
+    text.layer.id = op.id;
+    text.layer.function = CLayerFunction(writer_.prefix(), index, op.id);
+    text.outputs = op.outputs;
+    for (const CStep& step : StepsOf(op, graph_)) {
+      EK_RETURN_IF_ERROR(AddStep(step, text));
+    }
+    layers_.push_back(std::move(text));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddStep(const CStep& step, LayerText& text) {
+    StepUse use;
+    use.writes = step.outputs;
+    if (IsAlias(graph_, step)) {
+      use.reads = {step.inputs[0]};
+      use.is_alias = true;
+      text.layer.kernel = "alias";
+      uses_.push_back(std::move(use));
+      return absl::OkStatus();
+    }
+    StepWriter w(writer_, step);
+    if (!AllEmpty(graph_, step.outputs)) {
+      EK_ASSIGN_OR_RETURN(const KernelChoice choice,
+                          EmitCheapest(w, options_.recipe));
+      text.layer.kernel = choice.name;
+      text.layer.predicted_instructions += choice.instructions;
+      text.layer.code_bytes += choice.code_bytes;
+      text.body += w.Block();
+      text.can_fail = text.can_fail || w.can_fail();
+    }
+    for (const size_t i : w.read()) use.reads.push_back(step.inputs[i]);
+    use.scratch = w.scratch();
+    for (const size_t i : w.overwrites()) {
+      use.overwrites.push_back(step.inputs[i]);
+    }
+    uses_.push_back(std::move(use));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckMemory(const ArenaPlan& plan) const {
+    const bool flash_fits =
+        options_.flash_limit_bytes == 0 ||
+        writer_.constant_bytes() <= options_.flash_limit_bytes;
+    if (!flash_fits) {
+      return TooLarge("flash", "constants", writer_.constant_bytes(),
+                      options_.flash_limit_bytes);
+    }
+    const int64_t most = options_.ram_limit_bytes > 0
+                             ? options_.ram_limit_bytes
+                             : std::numeric_limits<int32_t>::max();
+    if (plan.bytes > most) return TooLarge("RAM", "the arena", plan.bytes, most);
+    return absl::OkStatus();
+  }
+
+  static absl::Status TooLarge(absl::string_view memory, absl::string_view what,
+                               int64_t need, int64_t limit) {
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kUser,
+         .reason = "C_MEMORY",
+         .what = absl::StrCat("too little ", memory, " for ", what),
+         .limit = absl::StrCat(limit, " bytes"),
+         .need = absl::StrCat(need, " bytes"),
+         .fix = absl::StrCat("a chip with more ", memory,
+                             ", or a smaller network")});
+  }
+
+  Graph graph_;  // With the tensors between steps.
+  const COptions& options_;
+  NetworkWriter writer_;
+  std::vector<LayerText> layers_;
+  std::vector<StepUse> uses_;
+  CManifest manifest_;
+};
+
+}  // namespace
+
+absl::StatusOr<CSources> EmitC(const Graph& graph, const COptions& options) {
+  EK_RETURN_IF_ERROR(CheckConstants(graph, options.max_constant_bytes));
+  return Network(graph, options).Emit();
+}
+
+}  // namespace edgekiln::compiler

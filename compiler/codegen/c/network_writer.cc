@@ -1,0 +1,40 @@
+#include "compiler/codegen/c/network_writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/c_text.h"
+
+namespace edgekiln::compiler {
+
+std::string NetworkWriter::AddArray(v1::ElementType type,
+                                    absl::string_view bytes) {
+  const std::string name = absl::StrCat(prefix_, "_c", arrays_++);
+  const int64_t element = ElementBytes(type);
+  const int64_t elements = static_cast<int64_t>(bytes.size()) / element;
+  constant_bytes_ += static_cast<int64_t>(bytes.size());
+  // C has no empty arrays.
+  absl::StrAppend(&constants_text_, "static const ", CTypeOf(type), " ", name,
+                  "[", std::max<int64_t>(elements, 1), "] = {\n",
+                  elements == 0 ? "  0,\n" : CInitialiser(type, bytes),
+                  "};\n");
+  return name;
+}
+
+std::string NetworkWriter::UseConstant(TensorId id) {
+  std::string& name = constants_[id];
+  if (name.empty()) {
+    name = AddArray(graph_.tensors[id].type, *graph_.tensors[id].data);
+  }
+  return name;
+}
+
+std::string NetworkWriter::TensorName(TensorId id) const {
+  return absl::StrCat(prefix_, "_t", id);
+}
+
+std::string NetworkWriter::ScratchName(int64_t number) const {
+  return absl::StrCat(prefix_, "_s", number);
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,97 @@
+#ifndef EK_COMPILER_CODEGEN_C_STEP_WRITER_H_
+#define EK_COMPILER_CODEGEN_C_STEP_WRITER_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "compiler/codegen/c/c_text.h"
+#include "compiler/codegen/c/network_writer.h"
+#include "compiler/codegen/c/steps.h"
+#include "ops/tensor_view.h"
+
+namespace edgekiln::compiler {
+
+// A buffer that a step needs while it runs.
+struct CScratch {
+  int64_t number = 0;  // NetworkWriter::ScratchName().
+  int64_t bytes = 0;
+};
+
+// The C of one step: a block that reads inputs x0, x1, ... and writes outputs
+// y0, y1, ... Not thread-safe.
+class StepWriter {
+ public:
+  StepWriter(NetworkWriter& network, const CStep& step)
+      : network_(network), step_(step), code_(2) {}
+
+  const v1::OpAttributes& op() const { return step_.attributes; }
+  size_t inputs() const { return step_.inputs.size(); }
+  size_t outputs() const { return step_.outputs.size(); }
+  bool Has(size_t i) const {
+    return i < step_.inputs.size() && step_.inputs[i] != kNoTensor;
+  }
+  const Tensor& In(size_t i) const;
+  const Tensor& Out(size_t i) const;
+  // Borrowed from the graph; absent where the input is.
+  ops::TensorView InView(size_t i) const;
+  ops::TensorView OutView(size_t i) const;
+  ops::QuantizationView InQuantization(size_t i) const;
+  ops::QuantizationView OutQuantization(size_t i) const;
+
+  // Pointer to the first element, declared where it is used.
+  std::string X(size_t i);
+  std::string Y(size_t i);
+  // A buffer of `elements` for this step alone.
+  std::string Scratch(v1::ElementType type, int64_t elements);
+  // A constant array.
+  template <typename T>
+  std::string Array(v1::ElementType type, const std::vector<T>& values) {
+    return network_.AddArray(
+        type, absl::string_view(reinterpret_cast<const char*>(values.data()),
+                                values.size() * sizeof(T)));
+  }
+  // The C name of a helper (helpers.h).
+  std::string Use(absl::string_view helper) {
+    return network_.helpers().Use(helper);
+  }
+  // `$name` in `text` becomes the C name of that helper.
+  std::string With(absl::string_view text);
+
+  // Output 0 may take the memory of input i: each element is written after the
+  // last read of what lies there.
+  void MayOverwrite(size_t i) { overwrites_.push_back(i); }
+  // The block has `return 1;` for data that it cannot take.
+  void SetCanFail() { can_fail_ = true; }
+
+  CodeWriter& code() { return code_; }
+
+  // UNIMPLEMENTED: `what` has no C.
+  absl::Status Unsupported(absl::string_view what) const;
+
+  // The finished block.
+  std::string Block() const;
+  const std::vector<CScratch>& scratch() const { return scratch_; }
+  const std::vector<size_t>& overwrites() const { return overwrites_; }
+  bool can_fail() const { return can_fail_; }
+  // Inputs that the code reads.
+  const std::set<size_t>& read() const { return read_; }
+
+ private:
+  NetworkWriter& network_;
+  const CStep& step_;
+  CodeWriter code_;
+  std::set<size_t> read_;
+  std::set<size_t> written_;
+  std::vector<std::string> scratch_lines_;
+  std::vector<CScratch> scratch_;
+  std::vector<size_t> overwrites_;
+  bool can_fail_ = false;
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_C_STEP_WRITER_H_
