@@ -107,6 +107,8 @@ void EmitElementwise(
     if (whole && alike) w.MayOverwrite(i);
   }
   const std::string value = expression(names);
+  // An expression need not use all operands.
+  for (size_t i = 1; i < count; ++i) code.Line("(void)", kOperands[i], ";");
   code.Line(w.Y(0), "[", IndexOf(loops.extents, RowMajor(loops.extents)),
             "] = (", CTypeOf(w.Out(0).type), ")(", value, ");");
   CloseLoops(code, opened);

@@ -30,6 +30,11 @@ static inline int64_t $round_floor(int64_t product, int32_t n) {
   return product >> n;
 }
 )"},
+      {"copy4", R"(/* Four bytes at once; both are aligned to four. */
+static inline void $copy4(void *to, const void *from) {
+  *(uint32_t *)to = *(const uint32_t *)from;
+}
+)"},
       {"limit", R"(static inline int64_t $limit(int64_t v, int64_t lo, int64_t hi) {
   v = v < lo ? lo : v;
   return v > hi ? hi : v;

@@ -150,6 +150,7 @@ class FileWriter {
         "#endif\n\n");
     c.Line("union ", p_, "_memory ", p_, "_arena;");
     c.Line("");
+    Address(c);
     for (const auto& [id, offset] : plan_.tensors) Place(c, writer_.TensorName(id), offset);
     for (const auto& [number, offset] : plan_.scratch) {
       Place(c, writer_.ScratchName(number), offset);
@@ -166,6 +167,22 @@ class FileWriter {
     return WithMacros(c.text());
   }
 
+  // gcc 12 writes the address of one buffer as a multiple of another's and then
+  // forgets that it is the arena which a layer stores to; it drops calls of the
+  // layer. So it does not get to see what buffers have in common.
+  void Address(CodeWriter& c) const {
+    c.Line("/* The memory at an offset; where it comes from is kept from the");
+    c.Line("   optimizer, which would relate buffers to each other. */");
+    c.Open("static inline void *", p_, "_at(uint32_t offset)");
+    c.Line("uint8_t *at = ", p_, "_arena.bytes + offset;");
+    c.Raw("#if defined(__GNUC__)\n");
+    c.Line("__asm__(\"\" : \"+r\"(at));");
+    c.Raw("#endif\n");
+    c.Line("return at;");
+    c.Close();
+    c.Line("");
+  }
+
   // The macros of the source have the prefix, as everything else.
   std::string WithMacros(const std::string& text) const {
     return absl::StrReplaceAll(text, {{"$LAYER", macro_ + "_LAYER"},
@@ -173,8 +190,7 @@ class FileWriter {
   }
 
   void Place(CodeWriter& c, const std::string& name, int64_t offset) const {
-    c.Line("#define ", name, " ((void *)(", p_, "_arena.bytes + ", offset,
-           "))");
+    c.Line("#define ", name, " ", p_, "_at(", offset, ")");
   }
 
   void Layers(CodeWriter& c) const {

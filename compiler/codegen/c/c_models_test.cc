@@ -1,0 +1,59 @@
+// Published networks as C: every output of every layer is the interpreter's.
+
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/c/testing/compiled_networks.h"
+#include "compiler/frontend/import.h"
+#include "compiler/passes/pipeline.h"
+#include "gtest/gtest.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr const char* kModels[] = {
+    "models/resnet8_int8.tflite", "models/ad_int8.tflite",
+    "models/dscnn_int8.tflite",   "models/person_detect_int8.tflite",
+    "models/mnist_cnn_fp32.onnx", "models/mnist_mlp_fp32.onnx",
+    "models/lenet_fp32.onnx",     "models/dscnn_fp32.onnx",
+    "models/dscnn_int8_qdq.onnx", "models/microkws_int8_qdq.onnx",
+    "models/htvm_dscnn_mixed.onnx", "models/resnet8_int8_qdq.onnx",
+};
+
+class CModelsTest : public testing::TestWithParam<CRecipe> {};
+
+TEST_P(CModelsTest, EqualTheInterpreterInEveryLayer) {
+  std::vector<CNetwork> networks;
+  for (const char* path : kModels) {
+    EK_REQUIRE_SHARED(path);
+    auto graph = ImportModel(tests::ReadWholeFile(tests::SharedPath(path)));
+    ASSERT_TRUE(graph.ok()) << path << graph.status();
+    ASSERT_TRUE(Simplify(*graph).ok()) << path;
+    COptions options;
+    options.name = path;
+    options.recipe = GetParam();
+    auto sources = EmitC(*graph, options);
+    ASSERT_TRUE(sources.ok()) << path << sources.status();
+    std::vector<std::vector<std::string>> samples;
+    for (uint64_t sample = 0; sample < 2; ++sample) {
+      samples.push_back(RandomInputs(*graph, sample));
+    }
+    networks.push_back(
+        {*std::move(graph), *std::move(sources), std::move(samples)});
+  }
+  const absl::Status same =
+      CompareWithInterpreter(networks, {.flags = "-O1", .networks_per_unit = 4});
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, CModelsTest,
+                         testing::Values(CRecipe::kDefault, CRecipe::kPlain),
+                         [](const auto& info) {
+                           return info.param == CRecipe::kPlain ? "plain"
+                                                                : "default";
+                         });
+
+}  // namespace
+}  // namespace edgekiln::compiler

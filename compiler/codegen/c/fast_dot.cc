@@ -1,0 +1,329 @@
+#include "compiler/codegen/c/fast_dot.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/emit_common.h"
+#include "compiler/codegen/c/fast_finish.h"
+#include "compiler/codegen/c/row_ring.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using ops::WindowGeometry;
+
+constexpr int64_t kChannels = 4;
+
+bool IsInt8(const Tensor& tensor) { return tensor.type == v1::INT8; }
+
+const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
+  if (op.has_conv2d()) return op.conv2d().clamp();
+  if (op.has_depthwise_conv2d()) return op.depthwise_conv2d().clamp();
+  return op.fully_connected().clamp();
+}
+
+// Fully connected layers are pointwise convolutions of rows; pointwise ones
+// of stride 1 are one row of pixels.
+WindowGeometry GeometryOf(const StepWriter& w) {
+  const auto x = absl::MakeConstSpan(w.In(0).shape);
+  const auto weights = absl::MakeConstSpan(w.In(1).shape);
+  const auto out = absl::MakeConstSpan(w.Out(0).shape);
+  WindowGeometry g;
+  if (w.op().has_fully_connected()) {
+    g.in_c = weights[1];
+    g.out_c = weights[0];
+    g.out[2] = g.in[2] = w.Out(0).num_elements() / g.out_c;
+    return g;
+  }
+  const v1::Window2d& window = w.op().has_conv2d()
+                                   ? w.op().conv2d().window()
+                                   : w.op().depthwise_conv2d().window();
+  g = ops::GeometryOf(window, x, weights.subspan(1, 2), out);
+  const bool pointwise = g.positions() == 1 && g.stride[1] == 1 &&
+                         g.stride[2] == 1 && g.in == g.out;
+  if (pointwise && w.op().has_conv2d()) {
+    g.in[2] = g.out[2] = g.batch * g.out[1] * g.out[2];
+    g.in[1] = g.out[1] = 1;
+    g.batch = 1;
+  }
+  return g;
+}
+
+bool IsInt8Layer(const StepWriter& w) {
+  if (!IsInt8(w.In(0)) || !IsInt8(w.In(1)) || !IsInt8(w.Out(0)) ||
+      !w.In(1).is_constant() || w.op().has_converter()) {
+    return false;
+  }
+  const auto zeros = w.InQuantization(1).zero_point;
+  return std::all_of(zeros.begin(), zeros.end(),
+                     [](int32_t zero) { return zero == 0; });
+}
+
+std::vector<int64_t> SumsOfWeights(const StepWriter& w, int64_t channels,
+                                   bool channel_last) {
+  const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
+  const int64_t each = w.In(1).num_elements() / channels;
+  std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
+  for (int64_t i = 0; i < w.In(1).num_elements(); ++i) {
+    sums[channel_last ? i % channels : i / each] += weights[i];
+  }
+  return sums;
+}
+
+// [block][row of the window][element of the row][channel in block]; the last
+// block may be narrower.
+std::vector<int8_t> Interleaved(const StepWriter& w, int64_t channels) {
+  const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
+  const int64_t depth = w.In(1).num_elements() / channels;
+  std::vector<int8_t> packed;
+  packed.reserve(static_cast<size_t>(w.In(1).num_elements()));
+  for (int64_t first = 0; first < channels; first += kChannels) {
+    const int64_t count = std::min(kChannels, channels - first);
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t c = 0; c < count; ++c) {
+        packed.push_back(weights[(first + c) * depth + k]);
+      }
+    }
+  }
+  return packed;
+}
+
+int64_t UnrollOf(int64_t run) {
+  for (const int64_t unroll : {4, 3, 2}) {
+    if (run % unroll == 0) return unroll;
+  }
+  return 1;
+}
+
+class BlockKernel {
+ public:
+  BlockKernel(StepWriter& w, const WindowGeometry& g, const FastFinish& finish)
+      : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
+    pixels_ = g.out[2] >= 2 ? 2 : 1;
+    weights_ = w.Array(v1::INT8, Interleaved(w, g.out_c));
+  }
+
+  void Emit() {
+    code_.OpenBlock();
+    ring_.Begin();
+    code_.OpenLoop("oy", g_.out[1]);
+    ring_.Rows();
+    code_.OpenBlock();
+    OpenPixels();
+    const int64_t blocks = g_.out_c / kChannels;
+    if (blocks > 0) {
+      code_.Open("for (o = 0; o < ", blocks * kChannels, "; o += ", kChannels,
+                 ")");
+      Block(kChannels);
+      code_.Close();
+    }
+    if (g_.out_c % kChannels > 0) {
+      code_.Line("o = ", blocks * kChannels, ";");
+      code_.OpenBlock();
+      Block(g_.out_c % kChannels);
+      code_.Close();
+    }
+    ClosePixels();
+    code_.Close();
+    CloseLoops(code_, 2);
+  }
+
+ private:
+  // Two pixels at a time; of an odd number the last pair overlaps the one
+  // before, which costs less than code for one pixel.
+  void OpenPixels() {
+    code_.Line("int32_t ox = 0, o;");
+    code_.Open("for (;;)");
+    if (g_.out[2] % pixels_ != 0) {
+      code_.Line("if (ox > ", g_.out[2] - pixels_, ") ox = ",
+                 g_.out[2] - pixels_, ";");
+    }
+    code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
+               " + ox) * ", g_.out_c, ";");
+    code_.Line("const int8_t *pw = ", weights_, ";");
+  }
+  void ClosePixels() {
+    code_.Line("if (ox == ", g_.out[2] - pixels_, ") break;");
+    code_.Line("ox += ", pixels_, ";");
+    code_.Close();
+  }
+
+  // `channels` results of `pixels_` pixels from channel o on.
+  void Block(int64_t channels) {
+    const int64_t run = g_.kernel[2] * g_.in_c;
+    const int64_t unroll = UnrollOf(run);
+    for (int64_t c = 0; c < channels; ++c) {
+      const std::string start =
+          finish_.Start(c == 0 ? "o" : absl::StrCat("o + ", c));
+      for (int64_t p = 0; p < pixels_; ++p) {
+        code_.Line("uint32_t a", p, c, " = ",
+                   p == 0 ? start : absl::StrCat("a0", c), ";");
+      }
+    }
+    if (g_.kernel[1] > 1) {
+      code_.Line("int32_t ky;");
+      code_.Open("for (ky = 0; ky < ", g_.kernel[1], "; ++ky)");
+    } else {
+      code_.OpenBlock();
+    }
+    code_.Line("const int8_t *px = rows[", g_.kernel[1] > 1 ? "ky" : "0",
+               "] + ox * ", ring_.pixel_step(), ";");
+    code_.Line("const int8_t *const end = px + ", run, ";");
+    code_.Open("do");
+    for (int64_t u = 0; u < unroll; ++u) Products(channels, u);
+    code_.Line("px += ", unroll, ";");
+    code_.Line("pw += ", unroll * channels, ";");
+    code_.Close(" while (px != end);");
+    code_.Close();
+    code_.OpenBlock();
+    for (int64_t c = 0; c < channels; ++c) {
+      const std::string o = c == 0 ? "o" : absl::StrCat("o + ", c);
+      finish_.Declare(code_, o, c);
+      for (int64_t p = 0; p < pixels_; ++p) {
+        finish_.Store(code_, absl::StrCat("to[", o, " + ", p * g_.out_c, "]"),
+                      absl::StrCat("a", p, c), c);
+      }
+    }
+    code_.Close();
+  }
+
+  // One element of the window times its weights.
+  void Products(int64_t channels, int64_t u) {
+    code_.OpenBlock();
+    for (int64_t p = 0; p < pixels_; ++p) {
+      code_.Line("const int32_t v", p, " = px[", u + p * ring_.pixel_step(),
+                 "];");
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      code_.Line("const int32_t w", c, " = pw[", u * channels + c, "];");
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t p = 0; p < pixels_; ++p) {
+        code_.Line("a", p, c, " += (uint32_t)(v", p, " * w", c, ");");
+      }
+    }
+    code_.Close();
+  }
+
+  StepWriter& w_;
+  CodeWriter& code_;
+  const WindowGeometry g_;
+  const FastFinish& finish_;
+  RowRing ring_;
+  int64_t pixels_ = 2;
+  std::string weights_;
+};
+
+// All taps of one channel of one pixel, unrolled; weights by channel.
+class DepthwiseKernel {
+ public:
+  DepthwiseKernel(StepWriter& w, const WindowGeometry& g,
+                  const FastFinish& finish)
+      : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
+    const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
+    std::vector<int8_t> by_channel;
+    for (int64_t c = 0; c < g.out_c; ++c) {
+      for (int64_t k = 0; k < g.positions(); ++k) {
+        by_channel.push_back(weights[k * g.out_c + c]);
+      }
+    }
+    weights_ = w.Array(v1::INT8, by_channel);
+  }
+
+  void Emit() {
+    code_.OpenBlock();
+    ring_.Begin();
+    code_.OpenLoop("oy", g_.out[1]);
+    ring_.Rows();
+    code_.OpenLoop("ox", g_.out[2]);
+    code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
+               " + ox) * ", g_.out_c, ";");
+    code_.Line("const int8_t *pw = ", weights_, ";");
+    for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) {
+      code_.Line("const int8_t *p", ky, " = rows[", ky, "] + ox * ",
+                 ring_.pixel_step(), ";");
+    }
+    code_.OpenLoop("o", g_.out_c);
+    code_.Line("uint32_t a = ", finish_.Start("o"), ";");
+    for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) {
+      for (int64_t kx = 0; kx < g_.kernel[2]; ++kx) {
+        code_.Line("a += (uint32_t)(p", ky, "[",
+                   kx * g_.dilation[2] * g_.in_c, "] * pw[",
+                   ky * g_.kernel[2] + kx, "]);");
+      }
+    }
+    for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) code_.Line("++p", ky, ";");
+    code_.Line("pw += ", g_.positions(), ";");
+    code_.OpenBlock();
+    finish_.Declare(code_, "o", 0);
+    finish_.Store(code_, "to[o]", "a", 0);
+    code_.Close();
+    CloseLoops(code_, 4);
+  }
+
+ private:
+  StepWriter& w_;
+  CodeWriter& code_;
+  const WindowGeometry g_;
+  const FastFinish& finish_;
+  RowRing ring_;
+  std::string weights_;
+};
+
+}  // namespace
+
+bool FitsFastDot(const StepWriter& w) {
+  const v1::OpAttributes& op = w.op();
+  if (!op.has_conv2d() && !op.has_fully_connected()) return false;
+  if (!IsInt8Layer(w)) return false;
+  if (op.has_conv2d() && op.conv2d().groups() > 1) return false;
+  const WindowGeometry g = GeometryOf(w);
+  return g.batch == 1 && g.dilation[2] == 1;
+}
+
+KernelChoice CostOfFastDot(const StepWriter& w) {
+  const WindowGeometry g = GeometryOf(w);
+  const int64_t macs = g.pixels() * g.out_c * g.positions() * g.in_c;
+  const int64_t results = g.pixels() * g.out_c;
+  return {"block2x4", macs * 29 / 10 + results * 18, 900};
+}
+
+bool EmitFastDot(StepWriter& w) {
+  const WindowGeometry g = GeometryOf(w);
+  const auto finish = FastFinish::Of(w, ClampOf(w.op()),
+                                     SumsOfWeights(w, g.out_c, false));
+  if (!finish.has_value()) return false;
+  BlockKernel(w, g, *finish).Emit();
+  return true;
+}
+
+bool FitsFastDepthwise(const StepWriter& w) {
+  constexpr int64_t kMostTaps = 49;
+  const v1::OpAttributes& op = w.op();
+  if (!op.has_depthwise_conv2d() || !IsInt8Layer(w) ||
+      op.depthwise_conv2d().depth_multiplier() != 1) {
+    return false;
+  }
+  const WindowGeometry g = GeometryOf(w);
+  return g.batch == 1 && g.positions() <= kMostTaps;
+}
+
+KernelChoice CostOfFastDepthwise(const StepWriter& w) {
+  const WindowGeometry g = GeometryOf(w);
+  const int64_t results = g.pixels() * g.out_c;
+  return {"unrolled", results * (4 * g.positions() + 24), 700};
+}
+
+bool EmitFastDepthwise(StepWriter& w) {
+  const WindowGeometry g = GeometryOf(w);
+  const auto finish = FastFinish::Of(w, ClampOf(w.op()),
+                                     SumsOfWeights(w, g.out_c, true));
+  if (!finish.has_value()) return false;
+  DepthwiseKernel(w, g, *finish).Emit();
+  return true;
+}
+
+}  // namespace edgekiln::compiler

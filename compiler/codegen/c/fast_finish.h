@@ -1,0 +1,45 @@
+#ifndef EK_COMPILER_CODEGEN_C_FAST_FINISH_H_
+#define EK_COMPILER_CODEGEN_C_FAST_FINISH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/c/step_writer.h"
+#include "ops/quantized_parameters.h"
+
+namespace edgekiln::compiler {
+
+// Requantization of int32 sums to int8 by the upper half of one product: what
+// Finish() gives where every shift is 33 or more, so that the lower half of
+// the product does not matter. Zero points of the input are in the bias.
+class FastFinish {
+ public:
+  // Nothing where a shift is smaller, where ties go to even, or where the
+  // output's zero point does not fit beside the rounding. `sum_of_weights` is
+  // that of each channel.
+  static std::optional<FastFinish> Of(StepWriter& w, const v1::Clamp& clamp,
+                                      const std::vector<int64_t>& sum_of_weights);
+
+  // What channel `o`'s accumulator starts from.
+  std::string Start(const std::string& o) const;
+  // Declares m<j>, s<j>, r<j> of channel `o`.
+  void Declare(CodeWriter& code, const std::string& o, int64_t j) const;
+  // Stores the result of accumulator `sum` with the factors of j.
+  void Store(CodeWriter& code, const std::string& to, const std::string& sum,
+             int64_t j) const;
+
+ private:
+  explicit FastFinish(StepWriter& w) : w_(&w) {}
+
+  StepWriter* w_;
+  std::string bias_, multiplier_, shift_;  // Arrays or literals.
+  bool one_bias_ = false, one_multiplier_ = false, one_shift_ = false;
+  int64_t twice_zero_ = 0;  // 2 * zero point + 1, or without rounding + 0.
+  ops::QuantizedRange range_;
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_C_FAST_FINISH_H_
