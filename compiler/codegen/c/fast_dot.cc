@@ -1,6 +1,7 @@
 #include "compiler/codegen/c/fast_dot.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,13 +63,16 @@ bool IsInt8Layer(const StepWriter& w) {
                      [](int32_t zero) { return zero == 0; });
 }
 
-std::vector<int64_t> SumsOfWeights(const StepWriter& w, int64_t channels,
-                                   bool channel_last) {
+std::vector<FastFinish::Weights> WeightsOf(const StepWriter& w,
+                                           int64_t channels,
+                                           bool channel_last) {
   const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
   const int64_t each = w.In(1).num_elements() / channels;
-  std::vector<int64_t> sums(static_cast<size_t>(channels), 0);
+  std::vector<FastFinish::Weights> sums(static_cast<size_t>(channels));
   for (int64_t i = 0; i < w.In(1).num_elements(); ++i) {
-    sums[channel_last ? i % channels : i / each] += weights[i];
+    FastFinish::Weights& of = sums[channel_last ? i % channels : i / each];
+    of.sum += weights[i];
+    of.magnitude += std::abs(int{weights[i]});
   }
   return sums;
 }
@@ -143,7 +147,7 @@ class BlockKernel {
     }
     code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
                " + ox) * ", g_.out_c, ";");
-    code_.Line("const int8_t *pw = ", weights_, ";");
+    code_.Line("const int8_t *pw = ", w_.Use("hidden"), "(", weights_, ");");
   }
   void ClosePixels() {
     code_.Line("if (ox == ", g_.out[2] - pixels_, ") break;");
@@ -159,7 +163,7 @@ class BlockKernel {
       const std::string start =
           finish_.Start(c == 0 ? "o" : absl::StrCat("o + ", c));
       for (int64_t p = 0; p < pixels_; ++p) {
-        code_.Line("uint32_t a", p, c, " = ",
+        code_.Line(finish_.type(), " a", p, c, " = ",
                    p == 0 ? start : absl::StrCat("a0", c), ";");
       }
     }
@@ -202,7 +206,7 @@ class BlockKernel {
     }
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t p = 0; p < pixels_; ++p) {
-        code_.Line("a", p, c, " += (uint32_t)(v", p, " * w", c, ");");
+        code_.Line("a", p, c, " += ", finish_.cast(), "(v", p, " * w", c, ");");
       }
     }
     code_.Close();
@@ -241,16 +245,16 @@ class DepthwiseKernel {
     code_.OpenLoop("ox", g_.out[2]);
     code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
                " + ox) * ", g_.out_c, ";");
-    code_.Line("const int8_t *pw = ", weights_, ";");
+    code_.Line("const int8_t *pw = ", w_.Use("hidden"), "(", weights_, ");");
     for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) {
       code_.Line("const int8_t *p", ky, " = rows[", ky, "] + ox * ",
                  ring_.pixel_step(), ";");
     }
     code_.OpenLoop("o", g_.out_c);
-    code_.Line("uint32_t a = ", finish_.Start("o"), ";");
+    code_.Line(finish_.type(), " a = ", finish_.Start("o"), ";");
     for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) {
       for (int64_t kx = 0; kx < g_.kernel[2]; ++kx) {
-        code_.Line("a += (uint32_t)(p", ky, "[",
+        code_.Line("a += ", finish_.cast(), "(p", ky, "[",
                    kx * g_.dilation[2] * g_.in_c, "] * pw[",
                    ky * g_.kernel[2] + kx, "]);");
       }
@@ -293,8 +297,8 @@ KernelChoice CostOfFastDot(const StepWriter& w) {
 
 bool EmitFastDot(StepWriter& w) {
   const WindowGeometry g = GeometryOf(w);
-  const auto finish = FastFinish::Of(w, ClampOf(w.op()),
-                                     SumsOfWeights(w, g.out_c, false));
+  const auto finish =
+      FastFinish::Of(w, ClampOf(w.op()), WeightsOf(w, g.out_c, false));
   if (!finish.has_value()) return false;
   BlockKernel(w, g, *finish).Emit();
   return true;
@@ -319,8 +323,8 @@ KernelChoice CostOfFastDepthwise(const StepWriter& w) {
 
 bool EmitFastDepthwise(StepWriter& w) {
   const WindowGeometry g = GeometryOf(w);
-  const auto finish = FastFinish::Of(w, ClampOf(w.op()),
-                                     SumsOfWeights(w, g.out_c, true));
+  const auto finish =
+      FastFinish::Of(w, ClampOf(w.op()), WeightsOf(w, g.out_c, true));
   if (!finish.has_value()) return false;
   DepthwiseKernel(w, g, *finish).Emit();
   return true;

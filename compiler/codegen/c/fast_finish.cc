@@ -1,7 +1,9 @@
 #include "compiler/codegen/c/fast_finish.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/emit_common.h"
@@ -19,31 +21,42 @@ bool AllEqual(const std::vector<T>& values) {
 }
 
 std::vector<int32_t> BiasOf(const StepWriter& w,
-                            const std::vector<int64_t>& sum_of_weights) {
+                            const std::vector<FastFinish::Weights>& weights) {
   const int64_t zero = w.InQuantization(0).zero_point[0];
   std::vector<int32_t> bias;
-  for (size_t c = 0; c < sum_of_weights.size(); ++c) {
+  for (size_t c = 0; c < weights.size(); ++c) {
     int32_t own = 0;
     if (w.Has(2)) {
       std::memcpy(&own, w.In(2).data->data() + 4 * c, sizeof(own));
     }
     bias.push_back(static_cast<int32_t>(static_cast<uint32_t>(own) -
                                         static_cast<uint32_t>(
-                                            zero * sum_of_weights[c])));
+                                            zero * weights[c].sum)));
   }
   return bias;
+}
+
+// Whether no sum of products on the way leaves int32.
+bool StaysInside(const std::vector<int32_t>& bias,
+                 const std::vector<FastFinish::Weights>& weights) {
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const int64_t most =
+        std::abs(int64_t{bias[c]}) + 128 * weights[c].magnitude;
+    if (most > std::numeric_limits<int32_t>::max()) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 std::optional<FastFinish> FastFinish::Of(
     StepWriter& w, const v1::Clamp& clamp,
-    const std::vector<int64_t>& sum_of_weights) {
+    const std::vector<Weights>& weights) {
   if (w.op().rounding() == v1::HALF_EVEN) return std::nullopt;
   if (w.Has(2) && !w.In(2).is_constant()) return std::nullopt;
   const auto parameters = ops::DotParameters(
       clamp, w.op().rounding(), w.InQuantization(0), w.InQuantization(1),
-      w.OutQuantization(0), w.Out(0).type, std::ssize(sum_of_weights));
+      w.OutQuantization(0), w.Out(0).type, std::ssize(weights));
   if (!parameters.ok()) return std::nullopt;
   std::vector<int32_t> multipliers;
   std::vector<uint8_t> shifts;
@@ -54,7 +67,8 @@ std::optional<FastFinish> FastFinish::Of(
     shifts.push_back(static_cast<uint8_t>(n - 32));
   }
   FastFinish finish(w);
-  const std::vector<int32_t> bias = BiasOf(w, sum_of_weights);
+  const std::vector<int32_t> bias = BiasOf(w, weights);
+  finish.is_signed_ = StaysInside(bias, weights);
   finish.one_bias_ = AllEqual(bias);
   finish.one_multiplier_ = AllEqual(multipliers);
   finish.one_shift_ = AllEqual(shifts);
@@ -71,8 +85,8 @@ std::optional<FastFinish> FastFinish::Of(
 }
 
 std::string FastFinish::Start(const std::string& o) const {
-  return one_bias_ ? absl::StrCat("(uint32_t)(", bias_, ")")
-                   : absl::StrCat("(uint32_t)", bias_, "[", o, "]");
+  return one_bias_ ? absl::StrCat(cast(), "(", bias_, ")")
+                   : absl::StrCat(cast(), bias_, "[", o, "]");
 }
 
 void FastFinish::Declare(CodeWriter& code, const std::string& o,

@@ -16,14 +16,24 @@ namespace edgekiln::compiler {
 // the product does not matter. Zero points of the input are in the bias.
 class FastFinish {
  public:
-  // Nothing where a shift is smaller, where ties go to even, or where the
-  // output's zero point does not fit beside the rounding. `sum_of_weights` is
-  // that of each channel.
-  static std::optional<FastFinish> Of(StepWriter& w, const v1::Clamp& clamp,
-                                      const std::vector<int64_t>& sum_of_weights);
+  // Of the weights of one channel: their sum and that of their magnitudes.
+  struct Weights {
+    int64_t sum = 0;
+    int64_t magnitude = 0;
+  };
 
-  // What channel `o`'s accumulator starts from.
+  // Nothing where a shift is smaller, where ties go to even, or where the
+  // output's zero point does not fit beside the rounding. `weights` has an
+  // entry per channel.
+  static std::optional<FastFinish> Of(StepWriter& w, const v1::Clamp& clamp,
+                                      const std::vector<Weights>& weights);
+
+  // Type of accumulators: int32_t where no sum can leave it, as gcc keeps the
+  // order of signed sums and with it what it has in registers.
+  std::string type() const { return is_signed_ ? "int32_t" : "uint32_t"; }
+  // What channel `o`'s accumulator starts from, and the cast of what is added.
   std::string Start(const std::string& o) const;
+  std::string cast() const { return is_signed_ ? "" : "(uint32_t)"; }
   // Declares m<j>, s<j>, r<j> of channel `o`.
   void Declare(CodeWriter& code, const std::string& o, int64_t j) const;
   // Stores the result of accumulator `sum` with the factors of j.
@@ -35,6 +45,7 @@ class FastFinish {
 
   StepWriter* w_;
   std::string bias_, multiplier_, shift_;  // Arrays or literals.
+  bool is_signed_ = false;
   bool one_bias_ = false, one_multiplier_ = false, one_shift_ = false;
   int64_t twice_zero_ = 0;  // 2 * zero point + 1, or without rounding + 0.
   ops::QuantizedRange range_;

@@ -30,6 +30,15 @@ static inline int64_t $round_floor(int64_t product, int32_t n) {
   return product >> n;
 }
 )"},
+      {"hidden", R"(/* The same address; that it is of constants is kept from the optimizer,
+   which would load them ahead of loops and run out of registers. */
+static inline const int8_t *$hidden(const int8_t *at) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(at));
+#endif
+  return at;
+}
+)"},
       {"copy4", R"(/* Four bytes at once; both are aligned to four. */
 static inline void $copy4(void *to, const void *from) {
   *(uint32_t *)to = *(const uint32_t *)from;
@@ -228,6 +237,28 @@ static int32_t $one_over_half16(int32_t x) {
   above = $sat16((int64_t)$one_over_half16(
                      $fixed_exp(x > 0 ? (int16_t)-x : x, integer)) * 2);
   return x > 0 ? above : (int16_t)(32767 - above);
+}
+)"},
+      {"squash_at", R"(/* A table of sigmoid(i / 24) at `place`, in pieces of 2^bits. */
+static int64_t $squash_at(const uint16_t *values, int64_t place, int32_t bits,
+                          int64_t beyond) {
+  const int64_t piece = place >> bits;
+  const int64_t rest = place & (((int64_t)1 << bits) - 1);
+  if (piece >= 255) return beyond;
+  return (int64_t)values[piece] * ((int64_t)1 << bits) +
+         rest * ((int64_t)values[piece + 1] - values[piece]);
+}
+)"},
+      {"squash_sigmoid", R"(static int32_t $squash_sigmoid(const uint16_t *values, int64_t place) {
+  const int64_t y =
+      $squash_at(values, place < 0 ? -place : place, 9, (int64_t)32767 * 1024);
+  return (int16_t)((place >= 0 ? y + 512 : 33554432 - y + 511) >> 10);
+}
+)"},
+      {"squash_tanh", R"(static int32_t $squash_tanh(const uint16_t *values, int64_t place) {
+  const int64_t y =
+      $squash_at(values, place < 0 ? -place : place, 8, (int64_t)65535 * 256);
+  return (int16_t)((place >= 0 ? y - 8388608 + 128 : 8388608 - y + 127) >> 8);
 }
 )"},
   };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ops/real_math.h"
 #include "ops/real_quantizer.h"
 
 namespace edgekiln::compiler {
@@ -38,6 +39,20 @@ std::vector<int16_t> InterpolatedValues(F input_scale, int32_t input_zero,
     values.push_back(to_int16(value - std::round((between - middle) / 2)));
   }
   values.push_back(to_int16(std::round(f(last) * inverse)));
+  return values;
+}
+
+// The values of a squash table (docs/numerics.md, 3.12), which
+// ops::SquashTable keeps to itself.
+inline std::vector<uint16_t> SquashValues() {
+  const auto steps = [](double i) { return 65536 * ops::Sigmoid(i / 24); };
+  std::vector<uint16_t> values;
+  for (int i = 0; i < 255; ++i) {
+    const double missed = (steps(i) + steps(i + 1)) / 2 - steps(i + 0.5);
+    values.push_back(
+        static_cast<uint16_t>(std::round(steps(i) - missed / 2)));
+  }
+  values.push_back(65535);
   return values;
 }
 

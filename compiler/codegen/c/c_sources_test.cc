@@ -1,0 +1,207 @@
+// Names, memory and limits of generated C: small graphs, read as text.
+
+#include "compiler/codegen/c/c_sources.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/arena.h"
+#include "compiler/codegen/c/c_text.h"
+#include "compiler/codegen/c/identifiers.h"
+#include "compiler/codegen/c/testing/compiled_networks.h"
+#include "compiler/ir/text.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+Graph GraphOf(const std::string& text) {
+  absl::StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// --- Names ---
+
+struct NameCase {
+  const char* name;
+  const char* prefix;
+};
+
+TEST(IdentifiersTest, PrefixesAreIdentifiers) {
+  const NameCase kCases[] = {
+      {"resnet8", "resnet8"},
+      {"My Net/v2", "my_net_v2"},
+      {"", "network"},
+      {"*/ \n .incbin \"/etc/passwd\"", "incbin_etc_passwd"},
+      {"?\?/", "network"},
+      {"8bit", "net_8bit"},
+      {"stdint", "net_stdint"},
+      {"__builtin_trap", "builtin_trap"},
+      {"\xc3\xa9t\xc3\xa9", "t"},
+      {"a__b", "a_b"},
+  };
+  for (const NameCase& row : kCases) {
+    EXPECT_EQ(CPrefix(row.name), row.prefix) << row.name;
+  }
+  EXPECT_EQ(CPrefix(std::string(100, 'x')).size(), 32u);
+}
+
+TEST(IdentifiersTest, LayersDifferByIndex) {
+  EXPECT_EQ(CLayerFunction("n", 3, "conv/../x.y"), "n_layer_3_conv_x_y");
+  EXPECT_EQ(CLayerFunction("n", 4, "*/"), "n_layer_4");
+}
+
+// --- Literals ---
+
+TEST(CTextTest, LiteralsAreExact) {
+  EXPECT_EQ(CFloat(0.1f), "0x1.99999ap-4f");
+  EXPECT_EQ(CFloat(-0.0f), "-0.0f");
+  EXPECT_EQ(CDouble(3), "3.0");
+  EXPECT_EQ(CInteger(-2147483648LL), "(-2147483647 - 1)");
+}
+
+// --- Memory ---
+
+constexpr char kResidual[] = R"(graph "net"
+%x : float32[1,64] = input
+%a : float32[1,64] = unary(%x) {function SQRT} id a
+%b : float32[1,64] = unary(%a) {function EXP} id b
+%y : float32[1,64] = add(%a, %b) id y
+return %y
+)";
+
+TEST(ArenaTest, AdditionsOverwriteAnOperand) {
+  const auto sources = EmitC(GraphOf(kResidual), {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  // a takes the place of x, b needs its own, y takes that of either.
+  EXPECT_EQ(sources->manifest.arena_bytes, 2 * 64 * 4);
+}
+
+TEST(ArenaTest, AnOperandInAnotherOrderStays) {
+  // The transpose reads what the addition would overwrite, in another order.
+  constexpr char kText[] = R"(graph "net"
+%x : float32[8,8] = input
+%a : float32[8,8] = unary(%x) {function SQRT} id a
+%t : float32[8,8] = transpose(%a) {permutation [1, 0]} id t
+return %t
+)";
+  const auto sources = EmitC(GraphOf(kText), {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_EQ(sources->manifest.arena_bytes, 2 * 64 * 4);
+}
+
+TEST(ArenaTest, ReshapesCostNothing) {
+  constexpr char kText[] = R"(graph "net"
+%x : float32[8,8] = input
+%a : float32[64] = reshape(%x) id a
+%b : float32[64] = unary(%a) {function EXP} id b
+return %b
+)";
+  const auto sources = EmitC(GraphOf(kText), {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_EQ(sources->manifest.arena_bytes, 64 * 4);
+  EXPECT_EQ(sources->manifest.layers[0].kernel, "alias");
+}
+
+TEST(EmitCTest, RefusesWhatDoesNotFitAndSaysWhatWould) {
+  COptions options;
+  options.ram_limit_bytes = 511;
+  const auto sources = EmitC(GraphOf(kResidual), options);
+  ASSERT_FALSE(sources.ok());
+  EXPECT_EQ(sources.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(sources.status().message(), "need: 512 bytes"))
+      << sources.status();
+  options.ram_limit_bytes = 512;
+  EXPECT_TRUE(EmitC(GraphOf(kResidual), options).ok());
+}
+
+TEST(EmitCTest, RefusesHugeConstantsBeforeWritingThem) {
+  Graph graph = GraphOf(kResidual);
+  Tensor big;
+  big.name = "big*/";
+  big.type = v1::INT8;
+  big.shape = {1 << 20};
+  big.data = ConstantData(std::string(1 << 20, '\1'));
+  graph.tensors.push_back(std::move(big));
+  COptions options;
+  options.max_constant_bytes = (1 << 20) - 1;
+  const auto sources = EmitC(graph, options);
+  ASSERT_FALSE(sources.ok());
+  EXPECT_EQ(sources.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(sources.status().message(), "1048576 bytes"));
+}
+
+// --- Text ---
+
+TEST(EmitCTest, SameGraphSameBytes) {
+  const auto a = EmitC(GraphOf(kResidual), {});
+  const auto b = EmitC(GraphOf(kResidual), {});
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->files.size(), 2u);
+  for (size_t i = 0; i < a->files.size(); ++i) {
+    EXPECT_EQ(a->files[i].path, b->files[i].path);
+    EXPECT_EQ(a->files[i].text, b->files[i].text);
+  }
+}
+
+// Names that would be code; two graphs whose names are the same identifier are
+// the caller's business.
+TEST(EmitCTest, HostileNamesNeverReachC) {
+  Graph graph = GraphOf(kResidual);
+  const char* const kHostile[] = {"*/ int main(void) {", "a\n.incbin \"x\"",
+                                  "?\?/\n#include", "int", "\xff\xfe"};
+  graph.name = "*/ system(\"x\"); /*";
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    graph.tensors[i].name = absl::StrCat(kHostile[i % 5], i);
+  }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    graph.ops[i].name = kHostile[i % 5];
+    graph.ops[i].id = absl::StrCat("*/", kHostile[(i + 1) % 5]);
+  }
+  auto sources = EmitC(graph, {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  for (const CFile& file : sources->files) {
+    for (const char* bad : {"incbin \"", "?\?/", "main(", "*/ int", "system("}) {
+      EXPECT_FALSE(absl::StrContains(file.text, bad)) << bad;
+    }
+    for (const char c : file.text) {
+      ASSERT_TRUE(c == '\n' || (c >= ' ' && c < 0x7f));
+    }
+  }
+  // It compiles, and computes the same.
+  Graph plain = GraphOf(kResidual);
+  std::vector<CNetwork> networks;
+  networks.push_back({plain, *std::move(sources), {RandomInputs(plain, 1)}});
+  const absl::Status same = CompareWithInterpreter(networks, {});
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+// What a state becomes is there in the next invocation, and its old value is an
+// output still.
+TEST(EmitCTest, StatesPersist) {
+  constexpr char kText[] = R"(graph "net"
+%x : float32[4] = input
+%s : float32[4] = input
+%t : float32[4] = input
+%y : float32[4] = add(%x, %s) id y
+%u : float32[4] = add(%t, %y) id u
+return %y, %s, %u states %s = %y, %t = %u
+)";
+  const Graph graph = GraphOf(kText);
+  auto sources = EmitC(graph, {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  std::vector<std::vector<std::string>> invocations;
+  for (uint64_t i = 0; i < 4; ++i) {
+    invocations.push_back(RandomInputs(graph, i));
+  }
+  std::vector<CNetwork> networks;
+  networks.push_back({graph, *std::move(sources), invocations});
+  const absl::Status same = CompareWithInterpreter(networks, {});
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
