@@ -22,7 +22,9 @@ bool Contains(const std::vector<TensorId>& ids, TensorId id) {
 class Storage {
  public:
   Storage(const Graph& graph, const std::vector<StepUse>& steps)
-      : graph_(graph), end_(std::ssize(steps) + 1), root_(graph.tensors.size()) {
+      : graph_(graph),
+        end_(std::ssize(steps) + 1),
+        root_(graph.tensors.size()) {
     std::iota(root_.begin(), root_.end(), 0);
     life_.resize(graph.tensors.size(), {0, -1});
     for (const TensorId id : graph.inputs) life_[id] = {0, 0};
@@ -101,8 +103,8 @@ class Storage {
 };
 
 int64_t BytesOf(const Tensor& tensor) {
-  return std::max<int64_t>(
-      tensor.num_elements() * ElementBytes(tensor.type), 1);
+  return std::max<int64_t>(tensor.num_elements() * ElementBytes(tensor.type),
+                           1);
 }
 
 }  // namespace
@@ -130,8 +132,7 @@ ArenaPlan PlanArena(const Graph& graph, const std::vector<StepUse>& steps) {
                          .end = storage.end(root)});
     }
     BufferLife& buffer = buffers[at->second];
-    buffer.size_bytes =
-        std::max(buffer.size_bytes, BytesOf(graph.tensors[id]));
+    buffer.size_bytes = std::max(buffer.size_bytes, BytesOf(graph.tensors[id]));
   }
   std::vector<std::pair<int64_t, size_t>> scratch;
   for (int64_t s = 0; s < std::ssize(steps); ++s) {
@@ -157,8 +158,8 @@ ArenaPlan PlanArena(const Graph& graph, const std::vector<StepUse>& steps) {
     plan.states[state.input] = plan.tensors[state.input];
     plan.state_bytes += BytesOf(graph.tensors[state.input]);
   }
-  plan.bytes = RoundUp(std::max<int64_t>(offsets.peak_bytes, 1),
-                       kArenaAlignment);
+  plan.bytes =
+      RoundUp(std::max<int64_t>(offsets.peak_bytes, 1), kArenaAlignment);
   return plan;
 }
 

@@ -24,9 +24,9 @@ struct StepUse {
 };
 
 struct ArenaPlan {
-  std::map<TensorId, int64_t> tensors;   // Offsets.
-  std::map<int64_t, int64_t> scratch;    // By number.
-  std::map<TensorId, int64_t> states;    // Offsets of kept state inputs.
+  std::map<TensorId, int64_t> tensors;  // Offsets.
+  std::map<int64_t, int64_t> scratch;   // By number.
+  std::map<TensorId, int64_t> states;   // Offsets of kept state inputs.
   int64_t bytes = 0;
   int64_t state_bytes = 0;  // Of the states, a part of `bytes`.
 };

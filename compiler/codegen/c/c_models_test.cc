@@ -14,11 +14,11 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr const char* kModels[] = {
-    "models/resnet8_int8.tflite", "models/ad_int8.tflite",
-    "models/dscnn_int8.tflite",   "models/person_detect_int8.tflite",
-    "models/mnist_cnn_fp32.onnx", "models/mnist_mlp_fp32.onnx",
-    "models/lenet_fp32.onnx",     "models/dscnn_fp32.onnx",
-    "models/dscnn_int8_qdq.onnx", "models/microkws_int8_qdq.onnx",
+    "models/resnet8_int8.tflite",   "models/ad_int8.tflite",
+    "models/dscnn_int8.tflite",     "models/person_detect_int8.tflite",
+    "models/mnist_cnn_fp32.onnx",   "models/mnist_mlp_fp32.onnx",
+    "models/lenet_fp32.onnx",       "models/dscnn_fp32.onnx",
+    "models/dscnn_int8_qdq.onnx",   "models/microkws_int8_qdq.onnx",
     "models/htvm_dscnn_mixed.onnx", "models/resnet8_int8_qdq.onnx",
 };
 
@@ -43,16 +43,18 @@ TEST_P(CModelsTest, EqualTheInterpreterInEveryLayer) {
     networks.push_back(
         {*std::move(graph), *std::move(sources), std::move(samples)});
   }
-  const absl::Status same =
-      CompareWithInterpreter(networks, {.flags = "-O1", .networks_per_unit = 4});
+  const absl::Status same = CompareWithInterpreter(
+      networks, {.flags = "-O1", .networks_per_unit = 4});
   EXPECT_TRUE(same.ok()) << same;
 }
 
 INSTANTIATE_TEST_SUITE_P(Recipes, CModelsTest,
-                         testing::Values(CRecipe::kDefault, CRecipe::kPlain),
+                         testing::Values(CRecipe::kDefault, CRecipe::kPlain,
+                                         CRecipe::kSize),
                          [](const auto& info) {
-                           return info.param == CRecipe::kPlain ? "plain"
-                                                                : "default";
+                           return info.param == CRecipe::kPlain  ? "plain"
+                                  : info.param == CRecipe::kSize ? "size"
+                                                                 : "default";
                          });
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace edgekiln::compiler {
 // Which kernels layers get.
 enum class CRecipe {
   kDefault,  // The cheapest in instructions that fit.
+  kSize,     // The smallest code: kernels that layers share.
   kPlain,    // Plain loops over NHWC.
 };
 

@@ -134,6 +134,36 @@ TEST(EmitCTest, RefusesHugeConstantsBeforeWritingThem) {
   EXPECT_TRUE(absl::StrContains(sources.status().message(), "1048576 bytes"));
 }
 
+constexpr char kTwoLayers[] = R"(graph "net"
+%x : int8[1,8] scale 0.5 zero 0 = input
+%v : int8[2,8] scale 0.01 zero 0 = constant [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8]
+%w : int8[2,2] scale 0.01 zero 0 = constant [1, 2, 3, 4]
+%a : int8[1,2] scale 0.5 zero 3 = fully_connected(%x, %v) id a
+%b : int8[1,2] scale 0.5 zero 0 = fully_connected(%a, %w) id b
+return %b
+)";
+
+TEST(EmitCTest, LittleFlashTakesSmallerKernelsFirstWhereTheyCostLeast) {
+  const Graph graph = GraphOf(kTwoLayers);
+  const auto fast = EmitC(graph, {});
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  EXPECT_EQ(fast->manifest.layers[0].kernel, "block2x4");
+  COptions options;
+  options.flash_limit_bytes =
+      fast->manifest.constant_bytes + fast->manifest.code_bytes - 1;
+  const auto less = EmitC(graph, options);
+  ASSERT_TRUE(less.ok()) << less.status();
+  // The second layer has fewer products to lose by.
+  EXPECT_EQ(less->manifest.layers[0].kernel, "block2x4");
+  EXPECT_EQ(less->manifest.layers[1].kernel, "shared");
+  options.flash_limit_bytes = 10;
+  const auto none = EmitC(graph, options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(none.status().message(), "limit: 10 bytes"))
+      << none.status();
+}
+
 // --- Text ---
 
 TEST(EmitCTest, SameGraphSameBytes) {
@@ -164,7 +194,8 @@ TEST(EmitCTest, HostileNamesNeverReachC) {
   auto sources = EmitC(graph, {});
   ASSERT_TRUE(sources.ok()) << sources.status();
   for (const CFile& file : sources->files) {
-    for (const char* bad : {"incbin \"", "?\?/", "main(", "*/ int", "system("}) {
+    for (const char* bad :
+         {"incbin \"", "?\?/", "main(", "*/ int", "system("}) {
       EXPECT_FALSE(absl::StrContains(file.text, bad)) << bad;
     }
     for (const char c : file.text) {

@@ -33,7 +33,8 @@ std::string Values(absl::string_view bytes) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof(T));
     const std::string literal = Literal(value);
-    if (text.empty() || text.size() - line_begin + literal.size() > kLineWidth) {
+    if (text.empty() ||
+        text.size() - line_begin + literal.size() > kLineWidth) {
       if (!text.empty()) text.push_back('\n');
       line_begin = text.size();
       text.append("  ");

@@ -32,10 +32,9 @@ absl::StatusOr<DotArithmetic> DotArithmetic::Of(StepWriter& w,
   if (IsFloat(type) || type == v1::INT32) return dot;
   dot.quantized_ = true;
   if (w.Out(0).type == v1::INT32) {
-    EK_ASSIGN_OR_RETURN(
-        dot.parameters_,
-        ops::AccumulatorParameters(w.InQuantization(0), w.InQuantization(1),
-                                   channels));
+    EK_ASSIGN_OR_RETURN(dot.parameters_, ops::AccumulatorParameters(
+                                             w.InQuantization(0),
+                                             w.InQuantization(1), channels));
     dot.parameters_.multiplier.resize(static_cast<size_t>(channels));
   } else {
     EK_ASSIGN_OR_RETURN(
@@ -50,8 +49,7 @@ absl::StatusOr<DotArithmetic> DotArithmetic::Of(StepWriter& w,
 void DotArithmetic::Prepare(const std::string& channel) {
   if (!quantized_) return;
   const auto channels = std::ssize(parameters_.multiplier);
-  weight_zero_ =
-      PerChannel(w_, v1::INT32, WeightZeros(w_, channels), channel);
+  weight_zero_ = PerChannel(w_, v1::INT32, WeightZeros(w_, channels), channel);
   if (w_.Out(0).type == v1::INT32) return;
   std::vector<int32_t> multipliers;
   std::vector<uint8_t> shifts;
@@ -61,8 +59,7 @@ void DotArithmetic::Prepare(const std::string& channel) {
       multipliers.push_back(factor.multiplier < 0x7FFF0000
                                 ? (factor.multiplier + (1 << 15)) >> 16
                                 : 0x7FFF);
-      shifts.push_back(
-          static_cast<uint8_t>(15 - std::min(factor.shift, 14)));
+      shifts.push_back(static_cast<uint8_t>(15 - std::min(factor.shift, 14)));
     } else {
       multipliers.push_back(factor.multiplier);
       shifts.push_back(static_cast<uint8_t>(31 - factor.shift));
@@ -83,7 +80,8 @@ std::string DotArithmetic::AddProduct(const std::string& sum,
                                       const std::string& x,
                                       const std::string& w) const {
   if (!quantized_) {
-    if (IsFloat(w_.In(0).type)) return absl::StrCat(sum, " += ", x, " * ", w, ";");
+    if (IsFloat(w_.In(0).type))
+      return absl::StrCat(sum, " += ", x, " * ", w, ";");
     return absl::StrCat(sum, " += (uint32_t)", x, " * (uint32_t)", w, ";");
   }
   const auto less = [](const std::string& value, const std::string& zero) {
@@ -91,9 +89,9 @@ std::string DotArithmetic::AddProduct(const std::string& sum,
     return absl::StrCat("(", value, " - ", zero[0] == '-' ? "(" : "", zero,
                         zero[0] == '-' ? ")" : "", ")");
   };
-  const std::string product = absl::StrCat(
-      less(x, CInteger(parameters_.input_zero_point)), " * ",
-      less(w, weight_zero_));
+  const std::string product =
+      absl::StrCat(less(x, CInteger(parameters_.input_zero_point)), " * ",
+                   less(w, weight_zero_));
   return absl::StrCat(sum, " += ", IsWide(w_) ? "(int64_t)" : "", product, ";");
 }
 
@@ -147,7 +145,8 @@ void DotArithmetic::FinishSteps(const std::string& sum,
                                                       : "round_up";
   w_.code().Line("const int64_t scaled = ", w_.Use(round), "((int64_t)(",
                  biased, " * (uint64_t)", multiplier_, "), ", shift_, ");");
-  w_.code().Line(to, w_.Use("limit"), "((int64_t)((uint64_t)scaled + (uint64_t)(",
+  w_.code().Line(to, w_.Use("limit"),
+                 "((int64_t)((uint64_t)scaled + (uint64_t)(",
                  parameters_.output_zero_point, ")), ", CInteger(range.min),
                  ", ", CInteger(range.max), ");");
 }

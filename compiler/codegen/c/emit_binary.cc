@@ -23,8 +23,8 @@ std::string WrapType(v1::ElementType type) {
 }
 
 // `a op b` of one type: floats as they are, integers wrapping around.
-std::string Wrapping(v1::ElementType type, const std::string& a,
-                     const char* op, const std::string& b) {
+std::string Wrapping(v1::ElementType type, const std::string& a, const char* op,
+                     const std::string& b) {
   if (IsFloat(type)) return absl::StrCat(a, " ", op, " ", b);
   const std::string wrap = WrapType(type);
   return absl::StrCat("(", CTypeOf(type), ")(", wrap, a, " ", op, " ", wrap, b,
@@ -51,9 +51,9 @@ std::string Remainder(StepWriter& w, v1::ElementType type, const std::string& a,
     return absl::StrCat("(", t, ")", w.Use("fmod"), "((double)", a,
                         ", (double)", b, ")");
   }
-  const std::string zero =
-      IsSigned(type) ? absl::StrCat(b, " == 0 || ", b, " == -1")
-                     : absl::StrCat(b, " == 0");
+  const std::string zero = IsSigned(type)
+                               ? absl::StrCat(b, " == 0 || ", b, " == -1")
+                               : absl::StrCat(b, " == 0");
   return absl::StrCat("(", t, ")(", zero, " ? 0 : ", a, " % ", b, ")");
 }
 
@@ -61,8 +61,9 @@ std::string Remainder(StepWriter& w, v1::ElementType type, const std::string& a,
 void DeclareFloorRemainder(StepWriter& w, v1::ElementType type) {
   const std::string t(CTypeOf(type));
   w.code().Line("const ", t, " cut = ", Remainder(w, type, "a", "b"), ";");
-  const std::string differ =
-      IsSigned(type) || IsFloat(type) ? "cut != 0 && (cut < 0) != (b < 0)" : "0";
+  const std::string differ = IsSigned(type) || IsFloat(type)
+                                 ? "cut != 0 && (cut < 0) != (b < 0)"
+                                 : "0";
   w.code().Line("const ", t, " rest = (", t, ")(", differ, " ? ",
                 Wrapping(type, "cut", "+", "b"), " : cut);");
 }
@@ -74,8 +75,8 @@ std::string FloorQuotient(StepWriter& w, v1::ElementType type) {
   }
   if (!IsSigned(type)) return Quotient(type, "a", "b");
   DeclareFloorRemainder(w, type);
-  w.code().Line("const ", CTypeOf(type), " quotient = ",
-                Quotient(type, "a", "b"), ";");
+  w.code().Line("const ", CTypeOf(type),
+                " quotient = ", Quotient(type, "a", "b"), ";");
   return "quotient - (b != 0 && rest != 0 && (a < 0) != (b < 0) ? 1 : 0)";
 }
 
@@ -160,8 +161,7 @@ std::string Power(StepWriter& w) {
   if (!IsFloat(base) && !IsFloat(exponent)) {
     return WholePower(w, base, exponent);
   }
-  const std::string call =
-      absl::StrCat(w.Use("pow"), "((double)a, (double)b)");
+  const std::string call = absl::StrCat(w.Use("pow"), "((double)a, (double)b)");
   if (IsFloat(base)) return call;
   w.code().Line("const double real = ", call, ";");
   return SaturatingCast(base, "real");
@@ -181,8 +181,8 @@ std::string Expression(StepWriter& w, B::Function function,
     case B::POW:
       return Power(w);
     case B::SQUARED_DIFFERENCE:
-      w.code().Line("const ", CTypeOf(type), " d = ",
-                    Wrapping(type, "a", "-", "b"), ";");
+      w.code().Line("const ", CTypeOf(type),
+                    " d = ", Wrapping(type, "a", "-", "b"), ";");
       return Wrapping(type, "d", "*", "d");
     case B::PRELU:
       if (!IsFloat(type) && !IsSigned(type)) return "a";

@@ -46,14 +46,30 @@ absl::Status CheckConstants(const Graph& graph, int64_t limit) {
        .fix = "quantize the network to int8, or raise max_constant_bytes"});
 }
 
+absl::Status TooLarge(absl::string_view memory, absl::string_view what,
+                      int64_t need, int64_t limit) {
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.fault = Fault::kUser,
+                    .reason = "C_MEMORY",
+                    .what = absl::StrCat("too little ", memory, " for ", what),
+                    .limit = absl::StrCat(limit, " bytes"),
+                    .need = absl::StrCat(need, " bytes"),
+                    .fix = absl::StrCat("a chip with more ", memory,
+                                        ", or a smaller network")});
+}
+
+// Recipes by layer.
+using Recipes = std::vector<CRecipe>;
+
 // All layers, and what they use.
 class Network {
  public:
-  Network(const Graph& graph, const COptions& options)
+  Network(const Graph& graph, const COptions& options, const Recipes& recipes)
       : graph_(graph),
         options_(options),
-        writer_(graph_, CPrefix(options.name.empty() ? graph.name
-                                                     : options.name)) {}
+        recipes_(recipes),
+        writer_(graph_,
+                CPrefix(options.name.empty() ? graph.name : options.name)) {}
 
   absl::StatusOr<CSources> Emit() {
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
@@ -84,13 +100,13 @@ class Network {
     text.layer.function = CLayerFunction(writer_.prefix(), index, op.id);
     text.outputs = op.outputs;
     for (const CStep& step : StepsOf(op, graph_)) {
-      EK_RETURN_IF_ERROR(AddStep(step, text));
+      EK_RETURN_IF_ERROR(AddStep(step, recipes_[index], text));
     }
     layers_.push_back(std::move(text));
     return absl::OkStatus();
   }
 
-  absl::Status AddStep(const CStep& step, LayerText& text) {
+  absl::Status AddStep(const CStep& step, CRecipe recipe, LayerText& text) {
     StepUse use;
     use.writes = step.outputs;
     if (IsAlias(graph_, step)) {
@@ -102,8 +118,7 @@ class Network {
     }
     StepWriter w(writer_, step);
     if (!AllEmpty(graph_, step.outputs)) {
-      EK_ASSIGN_OR_RETURN(const KernelChoice choice,
-                          EmitCheapest(w, options_.recipe));
+      EK_ASSIGN_OR_RETURN(const KernelChoice choice, EmitCheapest(w, recipe));
       text.layer.kernel = choice.name;
       text.layer.predicted_instructions += choice.instructions;
       text.layer.code_bytes += choice.code_bytes;
@@ -120,46 +135,83 @@ class Network {
   }
 
   absl::Status CheckMemory(const ArenaPlan& plan) const {
-    const bool flash_fits =
-        options_.flash_limit_bytes == 0 ||
-        writer_.constant_bytes() <= options_.flash_limit_bytes;
-    if (!flash_fits) {
-      return TooLarge("flash", "constants", writer_.constant_bytes(),
-                      options_.flash_limit_bytes);
-    }
     const int64_t most = options_.ram_limit_bytes > 0
                              ? options_.ram_limit_bytes
                              : std::numeric_limits<int32_t>::max();
-    if (plan.bytes > most) return TooLarge("RAM", "the arena", plan.bytes, most);
+    if (plan.bytes > most)
+      return TooLarge("RAM", "the arena", plan.bytes, most);
     return absl::OkStatus();
-  }
-
-  static absl::Status TooLarge(absl::string_view memory, absl::string_view what,
-                               int64_t need, int64_t limit) {
-    return MakeError(
-        absl::StatusCode::kResourceExhausted,
-        {.fault = Fault::kUser,
-         .reason = "C_MEMORY",
-         .what = absl::StrCat("too little ", memory, " for ", what),
-         .limit = absl::StrCat(limit, " bytes"),
-         .need = absl::StrCat(need, " bytes"),
-         .fix = absl::StrCat("a chip with more ", memory,
-                             ", or a smaller network")});
   }
 
   Graph graph_;  // With the tensors between steps.
   const COptions& options_;
+  const Recipes& recipes_;
   NetworkWriter writer_;
   std::vector<LayerText> layers_;
   std::vector<StepUse> uses_;
   CManifest manifest_;
 };
 
+int64_t FlashOf(const CManifest& manifest) {
+  return manifest.constant_bytes + manifest.code_bytes;
+}
+
+// Gives layers of `fast` the smallest kernels, those first that lose the fewest
+// instructions per byte, until `limit` is kept.
+Recipes Shrunk(const CManifest& fast, const CManifest& small, int64_t limit) {
+  struct Saving {
+    size_t layer;
+    int64_t bytes, instructions;
+  };
+  std::vector<Saving> savings;
+  for (size_t i = 0; i < fast.layers.size(); ++i) {
+    const CLayer& f = fast.layers[i];
+    const CLayer& s = small.layers[i];
+    if (f.code_bytes <= s.code_bytes) continue;
+    savings.push_back({i, f.code_bytes - s.code_bytes,
+                       s.predicted_instructions - f.predicted_instructions});
+  }
+  std::stable_sort(savings.begin(), savings.end(),
+                   [](const Saving& a, const Saving& b) {
+                     return static_cast<double>(a.instructions) /
+                                static_cast<double>(a.bytes) <
+                            static_cast<double>(b.instructions) /
+                                static_cast<double>(b.bytes);
+                   });
+  Recipes recipes(fast.layers.size(), CRecipe::kDefault);
+  int64_t flash = FlashOf(fast);
+  for (const Saving& saving : savings) {
+    if (flash <= limit) break;
+    recipes[saving.layer] = CRecipe::kSize;
+    flash -= saving.bytes;
+  }
+  return recipes;
+}
+
 }  // namespace
 
 absl::StatusOr<CSources> EmitC(const Graph& graph, const COptions& options) {
   EK_RETURN_IF_ERROR(CheckConstants(graph, options.max_constant_bytes));
-  return Network(graph, options).Emit();
+  const auto emit = [&](const Recipes& recipes) {
+    return Network(graph, options, recipes).Emit();
+  };
+  const size_t layers = graph.ops.size();
+  EK_ASSIGN_OR_RETURN(CSources sources, emit(Recipes(layers, options.recipe)));
+  const int64_t limit = options.flash_limit_bytes;
+  if (limit == 0 || FlashOf(sources.manifest) <= limit) return sources;
+  if (options.recipe == CRecipe::kDefault) {
+    EK_ASSIGN_OR_RETURN(const CSources small,
+                        emit(Recipes(layers, CRecipe::kSize)));
+    if (FlashOf(small.manifest) > limit) {
+      return TooLarge("flash", "constants and code", FlashOf(small.manifest),
+                      limit);
+    }
+    EK_ASSIGN_OR_RETURN(sources,
+                        emit(Shrunk(sources.manifest, small.manifest, limit)));
+    return FlashOf(sources.manifest) <= limit ? std::move(sources) : small;
+  }
+  return TooLarge("flash", "constants and code", FlashOf(sources.manifest),
+                  limit);
 }
 
 }  // namespace edgekiln::compiler

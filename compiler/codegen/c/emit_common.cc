@@ -100,8 +100,8 @@ void EmitElementwise(
   OperandNames names;
   for (size_t i = 0; i < count; ++i) {
     names.push_back(kOperands[i]);
-    code.Line("const ", CTypeOf(w.In(i).type), " ", kOperands[i], " = ",
-              w.X(i), "[", IndexOf(loops.extents, loops.steps[i]), "];");
+    code.Line("const ", CTypeOf(w.In(i).type), " ", kOperands[i], " = ", w.X(i),
+              "[", IndexOf(loops.extents, loops.steps[i]), "];");
     const bool whole = w.In(i).num_elements() == w.Out(0).num_elements();
     const bool alike = CTypeOf(w.In(i).type) == CTypeOf(w.Out(0).type);
     if (whole && alike) w.MayOverwrite(i);
@@ -139,9 +139,8 @@ std::string IndexOf(const std::vector<int64_t>& extents,
   std::vector<std::string> terms;
   for (size_t i = 0; i < extents.size(); ++i) {
     if (extents[i] == 1 || steps[i] == 0) continue;
-    terms.push_back(steps[i] == 1
-                        ? absl::StrCat(name, i)
-                        : absl::StrCat(name, i, " * ", steps[i]));
+    terms.push_back(steps[i] == 1 ? absl::StrCat(name, i)
+                                  : absl::StrCat(name, i, " * ", steps[i]));
   }
   return terms.empty() ? "0" : absl::StrJoin(terms, " + ");
 }

@@ -92,11 +92,12 @@ void EmitConverter(StepWriter& w) {
   code.OpenLoop("c", channels);
   code.Line("const int32_t sum = ", w.X(0), "[r * ", channels, " + c];");
   code.Line("const int32_t code = ", w.Use("clamp"), "(sum / ",
-            converter.gain(), " - (sum % ", converter.gain(),
-            " < 0 ? 1 : 0), ", converter.min(), ", ", converter.max(), ");");
-  code.Line("const int32_t scaled = (int16_t)(uint16_t)((uint32_t)code * "
-            "(uint32_t)(",
-            scale, ") + (uint32_t)(", offset, "));");
+            converter.gain(), " - (sum % ", converter.gain(), " < 0 ? 1 : 0), ",
+            converter.min(), ", ", converter.max(), ");");
+  code.Line(
+      "const int32_t scaled = (int16_t)(uint16_t)((uint32_t)code * "
+      "(uint32_t)(",
+      scale, ") + (uint32_t)(", offset, "));");
   code.Line(w.Y(0), "[r * ", channels, " + c] = (int8_t)", w.Use("clamp"),
             "(scaled >> ", converter.shift(), ", ", range.min, ", ", range.max,
             ");");
@@ -136,9 +137,9 @@ std::string SaturatingCast(v1::ElementType type, const std::string& value) {
   }();
   const std::string t(CTypeOf(type));
   return absl::StrCat(value, " != ", value, " ? 0 : ", value, " >= ", range.end,
-                      " ? (", t, ")", range.high, " : ", value, " <= ",
-                      range.begin, " ? (", t, ")", range.low, " : (", t, ")",
-                      value);
+                      " ? (", t, ")", range.high, " : ", value,
+                      " <= ", range.begin, " ? (", t, ")", range.low, " : (", t,
+                      ")", value);
 }
 
 absl::Status EmitQuantize(StepWriter& w) {
@@ -156,8 +157,8 @@ absl::Status EmitDequantize(StepWriter& w) {
     code.Line("const int32_t c = ", ChannelOf(w.In(0).shape, q), ";");
   }
   code.Line(w.Y(0), "[i] = (", CTypeOf(w.Out(0).type), ")((double)",
-            steps.scale, " * (double)((int64_t)", w.X(0), "[i] - (",
-            steps.zero, ")));");
+            steps.scale, " * (double)((int64_t)", w.X(0), "[i] - (", steps.zero,
+            ")));");
   code.Close();
   return absl::OkStatus();
 }

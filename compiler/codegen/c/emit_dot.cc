@@ -132,11 +132,13 @@ void EmitWindowSum(StepWriter& w, const Window& window,
                 ? pixel
                 : absl::StrCat(pixel, " + o / ", window.channels_out(), " * ",
                                channels);
-    weights = absl::StrCat("(o * ", g.positions(), " + ", tap, ") * ", channels);
+    weights =
+        absl::StrCat("(o * ", g.positions(), " + ", tap, ") * ", channels);
   }
   const std::string type(CTypeOf(w.In(0).type));
   const std::string weight_type(CTypeOf(w.In(1).type));
-  code.Line("const ", weight_type, " *const pw = ", w.X(1), " + ", weights, ";");
+  code.Line("const ", weight_type, " *const pw = ", w.X(1), " + ", weights,
+            ";");
   if (!inside.empty()) code.Open("if (", inside, ")");
   code.Line("const ", type, " *const px = ", w.X(0), " + ", first, ";");
   if (channels > 1) {
@@ -199,8 +201,7 @@ absl::Status EmitFullyConnected(StepWriter& w) {
   code.OpenLoop("o", columns);
   code.Line(dot.sum_type(), " sum = 0;");
   code.OpenLoop("k", depth);
-  code.Line(dot.AddProduct("sum",
-                           absl::StrCat(w.X(0), "[r * ", depth, " + k]"),
+  code.Line(dot.AddProduct("sum", absl::StrCat(w.X(0), "[r * ", depth, " + k]"),
                            absl::StrCat(w.X(1), "[o * ", depth, " + k]")));
   code.Close();
   dot.Finish("sum", "o", absl::StrCat("r * ", columns, " + o"));

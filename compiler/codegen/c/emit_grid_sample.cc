@@ -51,9 +51,9 @@ class Writer {
   void Axis(const std::string& a, const std::string& grid, int64_t extent) {
     const bool corners = op_.align_corners();
     const std::string low = corners ? "0" : "(@T)-0.5";
-    const std::string high =
-        corners ? absl::StrCat("(@T)", extent - 1)
-                : absl::StrCat("((@T)", extent, " - (@T)0.5)");
+    const std::string high = corners
+                                 ? absl::StrCat("(@T)", extent - 1)
+                                 : absl::StrCat("((@T)", extent, " - (@T)0.5)");
     const std::string position =
         corners ? absl::StrCat("(", grid, " + 1) / 2 * ((@T)", extent, " - 1)")
                 : absl::StrCat("((", grid, " + 1) * (@T)", extent, " - 1) / 2");
@@ -63,8 +63,8 @@ class Writer {
       outside = absl::StrCat(at, " < 0 ? 0 : ", at, " > (@T)", extent,
                              " - 1 ? (@T)", extent, " - 1 : ", at);
     } else if (op_.padding() == v1::GridSample::REFLECTION) {
-      outside = absl::StrCat("(@T)", Reflect(), "(", at, ", ", low, ", ", high,
-                             ")");
+      outside =
+          absl::StrCat("(@T)", Reflect(), "(", at, ", ", low, ", ", high, ")");
     }
     const std::string rounded =
         op_.mode() == v1::GridSample::NEAREST

@@ -32,7 +32,8 @@ void EmitOffset(StepWriter& w, const std::string& k, int64_t length,
   code.Line("int32_t at = 0;");
   for (int64_t d = 0; d < length; ++d) {
     code.OpenBlock();
-    EmitPosition(w, "p", absl::StrCat(w.X(1), "[", k, " * ", length, " + ", d, "]"),
+    EmitPosition(w, "p",
+                 absl::StrCat(w.X(1), "[", k, " * ", length, " + ", d, "]"),
                  shape[d]);
     code.Line("at += (int32_t)p * ", steps[d], ";");
     code.Close();
@@ -66,7 +67,8 @@ std::string WithAxis(absl::Span<const int64_t> shape,
                      const std::vector<int64_t>& steps, int32_t axis) {
   std::vector<int64_t> extents(shape.begin(), shape.end());
   extents[axis] = 1;
-  return absl::StrCat(IndexOf(extents, steps), " + (int32_t)at * ", steps[axis]);
+  return absl::StrCat(IndexOf(extents, steps), " + (int32_t)at * ",
+                      steps[axis]);
 }
 
 void EmitGatherElements(StepWriter& w) {
@@ -105,7 +107,7 @@ void EmitGatherNd(StepWriter& w) {
 std::string Reduced(v1::ScatterReduction reduction, v1::ElementType type,
                     const std::string& there, const std::string& value) {
   const std::string t(CTypeOf(type));
-  const std::string wrap = IsFloat(type)               ? "(" + t + ")"
+  const std::string wrap = IsFloat(type)             ? "(" + t + ")"
                            : ElementBytes(type) == 8 ? "(uint64_t)"
                                                      : "(uint32_t)";
   const std::string nan =
@@ -146,8 +148,8 @@ void EmitScatterElements(StepWriter& w) {
   code.Line("const ", CTypeOf(w.Out(0).type), " value = ", w.X(2), "[", i,
             "];");
   code.Line(w.Y(0), "[to] = ",
-            Reduced(op.reduction(), w.Out(0).type,
-                    absl::StrCat(w.Y(0), "[to]"), "value"),
+            Reduced(op.reduction(), w.Out(0).type, absl::StrCat(w.Y(0), "[to]"),
+                    "value"),
             ";");
   CloseLoops(code, opened);
 }
@@ -156,8 +158,8 @@ void EmitScatterNd(StepWriter& w) {
   const std::vector<int64_t>& indices = w.In(1).shape;
   const auto out = absl::MakeConstSpan(w.Out(0).shape);
   const int64_t length = indices.back();
-  const int64_t tuples = Product(
-      absl::MakeConstSpan(indices).first(indices.size() - 1));
+  const int64_t tuples =
+      Product(absl::MakeConstSpan(indices).first(indices.size() - 1));
   const int64_t run = Product(out.subspan(length));
   EmitStartCopy(w);
   if (tuples * run == 0) return;

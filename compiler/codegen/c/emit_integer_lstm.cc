@@ -135,9 +135,9 @@ class IntegerLstm {
     state_factors_ = FactorsOf(w_, from_state, !bytes_);
     if (!bytes_ || !w_.Has(7)) return;
     for (int64_t row = 0; row < 3 * hidden_; ++row) {
-      const auto real = static_cast<float>(
-          std::ldexp(double{Scale(7, row)}, cell_exponent_) /
-          double{GateScale(row)});
+      const auto real =
+          static_cast<float>(std::ldexp(double{Scale(7, row)}, cell_exponent_) /
+                             double{GateScale(row)});
       peephole.push_back(QuantizeMultiplier(double{real}));
     }
     peephole_factors_ = FactorsOf(w_, peephole, false);
@@ -148,12 +148,12 @@ class IntegerLstm {
   void Row(const std::string& name, size_t matrix, const std::string& from,
            int32_t zero, int64_t depth, bool bias, const RowFactors& factors) {
     const std::string start =
-        bias ? absl::StrCat("(", bytes_ ? "uint32_t" : "uint64_t", ")",
-                            w_.X(3), "[row]")
+        bias ? absl::StrCat("(", bytes_ ? "uint32_t" : "uint64_t", ")", w_.X(3),
+                            "[row]")
              : "0";
     const std::string product =
-        absl::StrCat("(", from, "[k] - (", zero, ")) * ", w_.X(matrix), "[row * ",
-                     depth, " + k]");
+        absl::StrCat("(", from, "[k] - (", zero, ")) * ", w_.X(matrix),
+                     "[row * ", depth, " + k]");
     if (bytes_) {
       code_.Line("uint32_t ", name, "_sum = ", start, ";");
       code_.OpenLoop("k", depth);
@@ -196,11 +196,11 @@ class IntegerLstm {
     code_.OpenLoop("u", hidden_);
     const bool tanh = gate == kCell;
     const std::string value =
-        bytes_ ? absl::StrCat(w_.Use(tanh ? "fixed_tanh" : "fixed_sigmoid"),
-                              "(", GateValue(gate), ", 3)")
-               : absl::StrCat(w_.Use(tanh ? "squash_tanh" : "squash_sigmoid"),
-                              "(", table_, ", 3 * (int64_t)", GateValue(gate),
-                              ")");
+        bytes_
+            ? absl::StrCat(w_.Use(tanh ? "fixed_tanh" : "fixed_sigmoid"), "(",
+                           GateValue(gate), ", 3)")
+            : absl::StrCat(w_.Use(tanh ? "squash_tanh" : "squash_sigmoid"), "(",
+                           table_, ", 3 * (int64_t)", GateValue(gate), ")");
     code_.Line(GateValue(gate), " = (int16_t)", value, ";");
     code_.Close();
     code_.Close();
@@ -212,8 +212,8 @@ class IntegerLstm {
     const float scale = Scale(10, first);
     FixedPointMultiplier factor = QuantizeMultiplier(double{scale});
     factor.shift = std::min(factor.shift + 12, 30);
-    const int32_t least = std::max(
-        1, static_cast<int32_t>(std::min(10000 * scale, 0x1p30f)));
+    const int32_t least =
+        std::max(1, static_cast<int32_t>(std::min(10000 * scale, 0x1p30f)));
     code_.Line("int64_t sum = 0, squares = 0, mean, variance;");
     code_.Line("int32_t m, shift;");
     code_.OpenLoop("u", hidden_);
@@ -234,11 +234,13 @@ class IntegerLstm {
                w_.X(10), "[", first, " + u] + ",
                w_.Has(3) ? absl::StrCat(w_.X(3), "[", first, " + u]") : "0",
                ";");
-    code_.Line("const int64_t steps = (weighted + (weighted > 0 ? 512 : -512)) "
-               "/ 1024;");
-    code_.Line(GateValue(gate), " = (int16_t)", w_.Use("sat16"), "(",
-               RescaleCall(w_, absl::StrCat(w_.Use("sat32"), "(steps)"), factor),
-               ");");
+    code_.Line(
+        "const int64_t steps = (weighted + (weighted > 0 ? 512 : -512)) "
+        "/ 1024;");
+    code_.Line(
+        GateValue(gate), " = (int16_t)", w_.Use("sat16"), "(",
+        RescaleCall(w_, absl::StrCat(w_.Use("sat32"), "(steps)"), factor),
+        ");");
     code_.Close();
   }
 
@@ -265,13 +267,12 @@ class IntegerLstm {
   void Cell() {
     const float scale = Scale(6, 0);
     const int32_t clip =
-        bytes_ ? static_cast<int16_t>(
-                     std::min(op_.cell_clip() / scale, 32767.0f))
-               : static_cast<int16_t>(std::min(
-                     double{op_.cell_clip()} / double{scale}, 32767.0));
+        bytes_
+            ? static_cast<int16_t>(std::min(op_.cell_clip() / scale, 32767.0f))
+            : static_cast<int16_t>(
+                  std::min(double{op_.cell_clip()} / double{scale}, 32767.0));
     code_.OpenLoop("u", hidden_);
-    const std::string kept =
-        absl::StrCat(GateValue(kForget), " * c[u]");
+    const std::string kept = absl::StrCat(GateValue(kForget), " * c[u]");
     const std::string added =
         absl::StrCat(GateValue(kInput), " * ", GateValue(kCell));
     if (bytes_) {
@@ -280,14 +281,13 @@ class IntegerLstm {
                  "((int64_t)", added, ", ", 30 + cell_exponent_, "));");
     } else {
       const double product = kActiveScale * kActiveScale;
-      code_.Line("int32_t v = ", w_.Use("sat16"), "((int64_t)",
-                 FinishCall(w_, kept, QuantizeMultiplier(kActiveScale), 0,
-                            kInt16),
-                 " + ",
-                 FinishCall(w_, added,
-                            QuantizeMultiplier(product / double{scale}), 0,
-                            kInt16),
-                 ");");
+      code_.Line(
+          "int32_t v = ", w_.Use("sat16"), "((int64_t)",
+          FinishCall(w_, kept, QuantizeMultiplier(kActiveScale), 0, kInt16),
+          " + ",
+          FinishCall(w_, added, QuantizeMultiplier(product / double{scale}), 0,
+                     kInt16),
+          ");");
     }
     if (clip > 0) {
       code_.Line("v = ", w_.Use("clamp"), "(v, ", -clip, ", ", clip, ");");
@@ -303,11 +303,11 @@ class IntegerLstm {
     }
     const int left = cell_exponent_ + 12;
     const std::string place =
-        left >= 0 ? absl::StrCat("(int64_t)c[u] * ", 3 << left)
-                  : absl::StrCat("(c[u] * 3 + ", 1 << (-left - 1), ") >> ",
-                                 -left);
-    const FixedPointMultiplier factor = QuantizeMultiplier(
-        kActiveScale * kActiveScale / double{Scale(5, 0)});
+        left >= 0
+            ? absl::StrCat("(int64_t)c[u] * ", 3 << left)
+            : absl::StrCat("(c[u] * 3 + ", 1 << (-left - 1), ") >> ", -left);
+    const FixedPointMultiplier factor =
+        QuantizeMultiplier(kActiveScale * kActiveScale / double{Scale(5, 0)});
     code_.OpenLoop("u", hidden_);
     code_.Line("const int32_t active = ", w_.Use("squash_tanh"), "(", table_,
                ", ", place, ");");

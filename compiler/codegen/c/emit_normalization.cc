@@ -9,7 +9,8 @@ namespace edgekiln::compiler {
 namespace {
 
 // Lines along an axis, as ops/lines.h.
-void OpenLines(CodeWriter& code, absl::Span<const int64_t> shape, int32_t axis) {
+void OpenLines(CodeWriter& code, absl::Span<const int64_t> shape,
+               int32_t axis) {
   const int64_t count = shape[axis];
   const int64_t step = Product(shape.subspan(axis + 1));
   code.OpenLoop("o", Product(shape.first(axis)));
@@ -136,14 +137,12 @@ void EmitQuantizedL2(StepWriter& w) {
   const ops::QuantizationView in = w.InQuantization(0);
   const ops::QuantizationView out = w.OutQuantization(0);
   const ops::QuantizedRange range = ops::RangeOf(w.Out(0).type);
-  const std::string limits = absl::StrCat(CInteger(range.min), ", ",
-                                          CInteger(range.max), ")");
-  const std::string value =
-      absl::StrCat(w.X(0), "[first + i * ", step, "] - (", in.zero_point[0],
-                   ")");
-  const std::string to =
-      absl::StrCat(w.Y(0), "[first + i * ", step, "] = (",
-                   CTypeOf(w.Out(0).type), ")");
+  const std::string limits =
+      absl::StrCat(CInteger(range.min), ", ", CInteger(range.max), ")");
+  const std::string value = absl::StrCat(w.X(0), "[first + i * ", step, "] - (",
+                                         in.zero_point[0], ")");
+  const std::string to = absl::StrCat(w.Y(0), "[first + i * ", step, "] = (",
+                                      CTypeOf(w.Out(0).type), ")");
   CodeWriter& code = w.code();
   OpenLines(code, shape, op.axis());
   code.Line("int64_t sum = 0;");

@@ -45,10 +45,10 @@ void EmitArgReduce(StepWriter& w) {
             lines.step, "];");
   code.Line("const ", CTypeOf(type), " held = ", w.X(0), "[first + best * ",
             lines.step, "];");
-  const std::string better = largest ? LessThan(type, "held", "next")
-                                     : LessThan(type, "next", "held");
-  const std::string worse = largest ? LessThan(type, "next", "held")
-                                    : LessThan(type, "held", "next");
+  const std::string better =
+      largest ? LessThan(type, "held", "next") : LessThan(type, "next", "held");
+  const std::string worse =
+      largest ? LessThan(type, "next", "held") : LessThan(type, "held", "next");
   if (op.select_last()) {
     code.Line("if (", better, " || !", worse, ") best = k;");
   } else {
@@ -77,13 +77,15 @@ void EmitTopK(StepWriter& w) {
   code.Open("if (best < 0)");
   code.Line("best = n;");
   code.Close(" else {");
-  const std::string next = absl::StrCat(w.X(0), "[first + n * ", lines.step, "]");
+  const std::string next =
+      absl::StrCat(w.X(0), "[first + n * ", lines.step, "]");
   const std::string held =
       absl::StrCat(w.X(0), "[first + best * ", lines.step, "]");
   code.Line("  const ", CTypeOf(type), " next = ", next, ";");
   code.Line("  const ", CTypeOf(type), " held = ", held, ";");
-  code.Line("  if (", op.smallest() ? LessThan(type, "next", "held")
-                                    : LessThan(type, "held", "next"),
+  code.Line("  if (",
+            op.smallest() ? LessThan(type, "next", "held")
+                          : LessThan(type, "held", "next"),
             ") best = n;");
   code.Line("}");
   code.Close();

@@ -26,14 +26,14 @@ Pooling PoolingOf(const StepWriter& w) {
   const v1::OpAttributes& op = w.op();
   if (op.has_average_pool2d()) {
     const v1::AveragePool2d& pool = op.average_pool2d();
-    return {ops::GeometryOf(pool.window(), x, {pool.kernel_h(), pool.kernel_w()},
-                            out),
+    return {ops::GeometryOf(pool.window(), x,
+                            {pool.kernel_h(), pool.kernel_w()}, out),
             v1::Pool::AVERAGE, pool.clamp(), pool.count_include_pad()};
   }
   if (op.has_max_pool2d()) {
     const v1::MaxPool2d& pool = op.max_pool2d();
-    return {ops::GeometryOf(pool.window(), x, {pool.kernel_h(), pool.kernel_w()},
-                            out),
+    return {ops::GeometryOf(pool.window(), x,
+                            {pool.kernel_h(), pool.kernel_w()}, out),
             v1::Pool::MAXIMUM, pool.clamp()};
   }
   const v1::Pool& pool = op.pool();
@@ -68,8 +68,9 @@ int OpenPositions(CodeWriter& code, const WindowGeometry& g) {
   std::string at;
   for (int d = 0; d < 3; ++d) {
     const bool fixed = g.kernel[d] == 1 && g.pad[d] == 0;
-    const std::string i = fixed ? absl::StrCat("o", kAxis[d], " * ", g.stride[d])
-                                : absl::StrCat("i", kAxis[d]);
+    const std::string i = fixed
+                              ? absl::StrCat("o", kAxis[d], " * ", g.stride[d])
+                              : absl::StrCat("i", kAxis[d]);
     at = d == 0 ? i : absl::StrCat("(", at, ") * ", g.in[d], " + ", i);
   }
   code.Line("const int32_t at = ", at, ";");
@@ -80,7 +81,8 @@ int OpenPositions(CodeWriter& code, const WindowGeometry& g) {
 void EmitLimit(StepWriter& w, const Pooling& pooling,
                const std::string& value) {
   const Tensor& out = w.Out(0);
-  if (IsFloat(out.type)) return EmitRealClamp(w, out.type, pooling.clamp, value);
+  if (IsFloat(out.type))
+    return EmitRealClamp(w, out.type, pooling.clamp, value);
   if (!out.quantization.has_value()) return;
   const ops::QuantizedRange full = ops::RangeOf(out.type);
   const ops::QuantizedRange range = ops::ClampRange(
@@ -130,8 +132,8 @@ void EmitFloatAverage(StepWriter& w, const Pooling& pooling) {
   const std::string counted = pooling.count_include_pad
                                   ? absl::StrCat(g.positions())
                                   : std::string("count");
-  code.Line(type, " mean = ", counted, " == 0 ? 0 : sum / (", type, ")", counted,
-            ";");
+  code.Line(type, " mean = ", counted, " == 0 ? 0 : sum / (", type, ")",
+            counted, ";");
   EmitLimit(w, pooling, "mean");
 }
 

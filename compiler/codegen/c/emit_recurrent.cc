@@ -36,9 +36,11 @@ void EmitRnn(StepWriter& w) {
   OpenSteps(w, steps, batch, op.reverse(), 5);
   code.Line(t, " *const h = ", state, " + n * ", hidden, ";");
   code.OpenLoop("u", hidden);
-  EmitDotRow(code, t, "a", absl::StrCat(w.X(0), " + (t * ", batch, " + n) * ", depth),
+  EmitDotRow(code, t, "a",
+             absl::StrCat(w.X(0), " + (t * ", batch, " + n) * ", depth),
              absl::StrCat(w.X(1), " + u * ", depth), depth);
-  EmitDotRow(code, t, "r", "h", absl::StrCat(w.X(2), " + u * ", hidden), hidden);
+  EmitDotRow(code, t, "r", "h", absl::StrCat(w.X(2), " + u * ", hidden),
+             hidden);
   code.Line("a = a + r;");
   for (const size_t bias : {3, 4}) {
     code.Line("a += ", w.Has(bias) ? absl::StrCat(w.X(bias), "[u]") : "0", ";");
@@ -79,7 +81,8 @@ void EmitGru(StepWriter& w) {
   code.Close();
   OpenSteps(w, steps, batch, op.reverse(), 5);
   code.Line(t, " *const s = ", state, " + n * ", h, ";");
-  const std::string x = absl::StrCat(w.X(0), " + (t * ", batch, " + n) * ", depth);
+  const std::string x =
+      absl::StrCat(w.X(0), " + (t * ", batch, " + n) * ", depth);
   code.OpenLoop("u", 2 * h);
   EmitDotRow(code, t, "a", x, absl::StrCat(w.X(1), " + u * ", depth), depth);
   EmitDotRow(code, t, "r", "s", absl::StrCat(w.X(2), " + u * ", h), h);
@@ -103,8 +106,8 @@ void EmitGru(StepWriter& w) {
   EmitDotRow(code, t, "r",
              op.linear_before_reset() ? "s" : absl::StrCat(gates, " + ", h),
              fresh, h);
-  code.Line(candidate, "[u] = ",
-            op.linear_before_reset() ? reset + " * (r + " : "r + ",
+  code.Line(candidate,
+            "[u] = ", op.linear_before_reset() ? reset + " * (r + " : "r + ",
             bias(4, absl::StrCat(2 * h, " + u")),
             op.linear_before_reset() ? ");" : ";");
   code.Close();
@@ -128,8 +131,8 @@ void EmitGru(StepWriter& w) {
 }
 
 // The oldest step of each filter falls out, the new one comes last.
-void EmitShiftedState(StepWriter& w, const std::string& state,
-                      int64_t filters, int64_t memory) {
+void EmitShiftedState(StepWriter& w, const std::string& state, int64_t filters,
+                      int64_t memory) {
   CodeWriter& code = w.code();
   code.OpenLoop("i", w.In(0).shape[0] * filters);
   code.OpenLoop("m", memory - 1);
@@ -191,11 +194,11 @@ void EmitIntegerSvdf(StepWriter& w) {
             " + k] - (", w.InQuantization(0).zero_point[0], ")) * ", w.X(1),
             "[i % ", filters, " * ", input, " + k]);");
   code.Close();
-  code.Line(state, "[i * ", memory, " + ", memory - 1, "] = (", t, ")",
-            FinishCall(w, "(int32_t)sum",
-                       ops::QuantizeMultiplier(double{feature}), state_zero,
-                       full),
-            ";");
+  code.Line(
+      state, "[i * ", memory, " + ", memory - 1, "] = (", t, ")",
+      FinishCall(w, "(int32_t)sum", ops::QuantizeMultiplier(double{feature}),
+                 state_zero, full),
+      ";");
   code.Close();
   code.OpenLoop("i", batch * units);
   code.Line("uint32_t sum = (uint32_t)(",

@@ -68,20 +68,18 @@ ops::FixedPointMultiplier DividedBy(ops::FixedPointMultiplier factor,
 }
 
 absl::Status EmitQuantizedSum(StepWriter& w, bool mean) {
-  EK_ASSIGN_OR_RETURN(
-      const ops::RescaleParameters p,
-      ops::ChangeOfScale({}, v1::HALF_UP, w.InQuantization(0),
-                         w.OutQuantization(0), w.Out(0).type));
+  EK_ASSIGN_OR_RETURN(const ops::RescaleParameters p,
+                      ops::ChangeOfScale({}, v1::HALF_UP, w.InQuantization(0),
+                                         w.OutQuantization(0), w.Out(0).type));
   const auto emit = [&](const auto& axes) {
     const int64_t count = ops::ReducedCount(axes, w.In(0).shape);
     const ops::FixedPointMultiplier factor =
         mean ? DividedBy(p.multiplier, count) : p.multiplier;
-    EmitFolding(w, axes,
-                {"int32_t", "0", "acc += v;",
-                 FinishCall(w,
-                            absl::StrCat("acc - (", count * p.input_zero_point,
-                                         ")"),
-                            factor, p.output_zero_point, p.clamp)});
+    EmitFolding(
+        w, axes,
+        {"int32_t", "0", "acc += v;",
+         FinishCall(w, absl::StrCat("acc - (", count * p.input_zero_point, ")"),
+                    factor, p.output_zero_point, p.clamp)});
   };
   if (mean) {
     if (ops::ReducedCount(w.op().reduce_mean().axes(), w.In(0).shape) == 0) {
@@ -149,8 +147,8 @@ Folding PlainFolding(StepWriter& w, R::Function function,
       return {acc, "1", absl::StrCat("acc *= ", cast, "v;"), "acc"};
     case R::L1:
       if (real) {
-        return {acc, "0", absl::StrCat("acc += ", w.Use("fabs"), "((double)v);"),
-                "acc"};
+        return {acc, "0",
+                absl::StrCat("acc += ", w.Use("fabs"), "((double)v);"), "acc"};
       }
       return {acc, "0",
               IsSigned(type) ? "acc += v < 0 ? 0 - (uint64_t)v : (uint64_t)v;"

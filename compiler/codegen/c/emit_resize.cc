@@ -31,13 +31,15 @@ Axes AxesOf(const StepWriter& w) {
     axes.taps.emplace_back(op, static_cast<int>(axis), in[axis], out[axis]);
   }
   size_t count = in.size();
-  while (count > 0 && axes.taps[count - 1].identity()) axes.inner *= in[--count];
+  while (count > 0 && axes.taps[count - 1].identity())
+    axes.inner *= in[--count];
   axes.taps.erase(axes.taps.begin() + static_cast<int64_t>(count),
                   axes.taps.end());
   axes.out.assign(out.begin(), out.begin() + static_cast<int64_t>(count));
   axes.step.resize(count);
   int64_t step = axes.inner;
-  for (size_t axis = count; axis-- > 0; step *= in[axis]) axes.step[axis] = step;
+  for (size_t axis = count; axis-- > 0; step *= in[axis])
+    axes.step[axis] = step;
   return axes;
 }
 
@@ -47,7 +49,8 @@ struct AxisTables {
   std::string begin, offset, weight;
 };
 
-AxisTables TablesOf(StepWriter& w, const Axes& axes, size_t axis, bool weights) {
+AxisTables TablesOf(StepWriter& w, const Axes& axes, size_t axis,
+                    bool weights) {
   std::vector<int32_t> begin{0};
   std::vector<int32_t> offset;
   std::vector<double> weight;
@@ -77,7 +80,8 @@ std::string FromReal(StepWriter& w, const std::string& value) {
   const std::string t(CTypeOf(type));
   if (IsFloat(type)) return absl::StrCat("(", t, ")", value);
   CodeWriter& code = w.code();
-  code.Line("const double rounded = ", w.Use("round"), "((double)", value, ");");
+  code.Line("const double rounded = ", w.Use("round"), "((double)", value,
+            ");");
   switch (type) {
     case v1::INT64:
       return "!(rounded > -0x1p63) ? -9223372036854775807 - 1 : rounded >= "
@@ -89,7 +93,8 @@ std::string FromReal(StepWriter& w, const std::string& value) {
       return "!(rounded > 0.0) ? 0 : rounded >= 4294967295.0 ? 4294967295u : "
              "(uint32_t)rounded";
     default: {
-      const ops::QuantizedRange range = ops::RangeOf(type);
+      const ops::QuantizedRange range =
+          ops::RangeOf(type == v1::BOOL ? v1::UINT8 : type);
       return absl::StrCat("(", t, ")", w.Use("limited"), "(rounded, ",
                           CInteger(range.min), ", ", CInteger(range.max), ")");
     }
@@ -100,7 +105,8 @@ std::string FromReal(StepWriter& w, const std::string& value) {
 // from the first axis to the last.
 void EmitInterpolation(StepWriter& w) {
   const Axes axes = AxesOf(w);
-  const std::string sum_type = w.Out(0).type == v1::FLOAT32 ? "float" : "double";
+  const std::string sum_type =
+      w.Out(0).type == v1::FLOAT32 ? "float" : "double";
   std::vector<AxisTables> tables;
   for (size_t axis = 0; axis < axes.taps.size(); ++axis) {
     tables.push_back(TablesOf(w, axes, axis, true));
@@ -138,13 +144,13 @@ void EmitInterpolation(StepWriter& w) {
   CloseLoops(code, static_cast<int>(axes.out.size()));
   code.OpenBlock();
   const std::string value =
-      crops ? absl::StrCat("(reads == 0 ? ", Extrapolation(w), " : (double)sum)")
-            : "sum";
+      crops
+          ? absl::StrCat("(reads == 0 ? ", Extrapolation(w), " : (double)sum)")
+          : "sum";
   const std::string result = FromReal(w, value);
-  code.Line(w.Y(0), "[(",
-            axes.out.empty() ? "0" : IndexOf(axes.out, steps), ") * ",
-            axes.inner, " + c] = (", CTypeOf(w.Out(0).type), ")(", result,
-            ");");
+  code.Line(w.Y(0), "[(", axes.out.empty() ? "0" : IndexOf(axes.out, steps),
+            ") * ", axes.inner, " + c] = (", CTypeOf(w.Out(0).type), ")(",
+            result, ");");
   code.Close();
   CloseLoops(code, static_cast<int>(axes.out.size()) + 1);
 }
@@ -190,8 +196,7 @@ std::string FixedTable(StepWriter& w, int64_t in, int64_t out) {
   for (int64_t at = 0; at < out; ++at) {
     int64_t place = at * scale;
     if (op.coordinates() == v1::Resize::HALF_PIXEL) place += scale / 2 - 512;
-    const int64_t low =
-        std::min(std::max<int64_t>(place / 1024, 0), in - 1);
+    const int64_t low = std::min(std::max<int64_t>(place / 1024, 0), in - 1);
     table.push_back(static_cast<int32_t>(low));
     table.push_back(
         static_cast<int32_t>(std::min((place + 1023) / 1024, in - 1)));
@@ -224,8 +229,8 @@ void EmitFixed(StepWriter& w) {
   code.Line("const int64_t sum = (1024 - q[2]) * left + q[2] * right;");
   code.Line(w.Y(0), "[((b * ", out[1], " + y) * ", out[2], " + x) * ", in[3],
             " + c] = (", CTypeOf(w.Out(0).type), ")", w.Use("limit"),
-            "((sum + 524288) >> 20, ", CInteger(range.min), ", ", CInteger(range.max),
-            ");");
+            "((sum + 524288) >> 20, ", CInteger(range.min), ", ",
+            CInteger(range.max), ");");
   CloseLoops(code, 4);
 }
 

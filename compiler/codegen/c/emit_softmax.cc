@@ -128,8 +128,9 @@ void EmitTabulatedSoftmax16(StepWriter& w, Line line) {
   code.Close();
   code.OpenBlock();
   code.Line("const int32_t zeros = ", w.Use("clz"), "(sum);");
-  code.Line("const int64_t unit = ((int64_t)((uint64_t)sum << (zeros - 1)) + "
-            "8192) >> 14;");
+  code.Line(
+      "const int64_t unit = ((int64_t)((uint64_t)sum << (zeros - 1)) + "
+      "8192) >> 14;");
   code.Line("const int64_t over = ", w.Use("interpolate"), "(", reciprocal,
             ", ", w.Use("sat16"), "(unit - 98304));");
   code.Line("const int32_t right = 31 - zeros;");
@@ -144,8 +145,8 @@ void EmitTabulatedSoftmax16(StepWriter& w, Line line) {
 
 void EmitRealSoftmax16(StepWriter& w, Line line) {
   const ops::QuantizationView out = w.OutQuantization(0);
-  const double unit = double{w.InQuantization(0).scale[0]} *
-                      double{w.op().softmax().beta()};
+  const double unit =
+      double{w.InQuantization(0).scale[0]} * double{w.op().softmax().beta()};
   const std::string powers = w.Scratch(v1::FLOAT64, line.count());
   CodeWriter& code = w.code();
   line.Open();
@@ -192,8 +193,8 @@ void EmitLogSoftmax8(StepWriter& w, Line line) {
   line.Open();
   EmitPowerSum(w, line, powers);
   code.Line("const float log = (float)", w.Use("log"), "((double)sum);");
-  code.Line("const float whole = (", CFloat(from), " * (float)largest + log) / ",
-            CFloat(to), ";");
+  code.Line("const float whole = (", CFloat(from),
+            " * (float)largest + log) / ", CFloat(to), ";");
   code.Open(line.ForEach());
   code.Line("const float steps = ", CFloat(from / to), " * (float)", line.X(),
             " - whole;");
@@ -242,7 +243,8 @@ void EmitRealLogSoftmax(StepWriter& w, Line line) {
 
 absl::Status EmitSoftmax(StepWriter& w) {
   const bool log = w.op().has_log_softmax();
-  const Line line(w, log ? w.op().log_softmax().axis() : w.op().softmax().axis());
+  const Line line(w,
+                  log ? w.op().log_softmax().axis() : w.op().softmax().axis());
   w.MayOverwrite(0);
   switch (w.Out(0).type) {
     case v1::INT8:

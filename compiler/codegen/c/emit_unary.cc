@@ -68,8 +68,8 @@ void EmitReal16(StepWriter& w) {
       code.Line("const float ratio = real / ", CFloat(out.scale[0]), ";");
     } else {
       code.Line("const double x = ", steps, ";");
-      code.Line("const double real = ",
-                UnaryExpression(w, w.op().unary(), "x"), ";");
+      code.Line("const double real = ", UnaryExpression(w, w.op().unary(), "x"),
+                ";");
       code.Line("const double ratio = real / ", CDouble(double{out.scale[0]}),
                 ";");
     }

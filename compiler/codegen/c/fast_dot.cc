@@ -142,8 +142,8 @@ class BlockKernel {
     code_.Line("int32_t ox = 0, o;");
     code_.Open("for (;;)");
     if (g_.out[2] % pixels_ != 0) {
-      code_.Line("if (ox > ", g_.out[2] - pixels_, ") ox = ",
-                 g_.out[2] - pixels_, ";");
+      code_.Line("if (ox > ", g_.out[2] - pixels_,
+                 ") ox = ", g_.out[2] - pixels_, ";");
     }
     code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
                " + ox) * ", g_.out_c, ";");

@@ -18,9 +18,9 @@ std::string UpperHalf(StepWriter& w, const std::string& value, int bits,
     ++bits;
     ++n;
   }
-  return absl::StrCat("(", w.Use("mulh"), "(", value, " * ",
-                      int64_t{1} << bits, ", ", factor.multiplier, ") + ",
-                      int64_t{1} << (n - 33), ") >> ", n - 32);
+  return absl::StrCat("(", w.Use("mulh"), "(", value, " * ", int64_t{1} << bits,
+                      ", ", factor.multiplier, ") + ", int64_t{1} << (n - 33),
+                      ") >> ", n - 32);
 }
 
 constexpr int kMostBits = 22;  // Of a shift of values below 2^9.
@@ -56,8 +56,8 @@ bool EmitFastAdd(StepWriter& w) {
   const auto p = ParametersOf(w);
   if (!p.ok()) return false;
   const int s = 31 - p->output_multiplier.shift - 32;
-  const int64_t round =
-      (int64_t{1} << (s - 1)) + int64_t{p->output_zero_point} * (int64_t{1} << s);
+  const int64_t round = (int64_t{1} << (s - 1)) +
+                        int64_t{p->output_zero_point} * (int64_t{1} << s);
   EmitElementwise(w, 2, [&](const OperandNames& x) {
     const char* const names[2] = {"p", "q"};
     for (size_t i = 0; i < 2; ++i) {

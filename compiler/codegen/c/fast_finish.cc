@@ -29,9 +29,9 @@ std::vector<int32_t> BiasOf(const StepWriter& w,
     if (w.Has(2)) {
       std::memcpy(&own, w.In(2).data->data() + 4 * c, sizeof(own));
     }
-    bias.push_back(static_cast<int32_t>(static_cast<uint32_t>(own) -
-                                        static_cast<uint32_t>(
-                                            zero * weights[c].sum)));
+    bias.push_back(
+        static_cast<int32_t>(static_cast<uint32_t>(own) -
+                             static_cast<uint32_t>(zero * weights[c].sum)));
   }
   return bias;
 }
@@ -49,9 +49,8 @@ bool StaysInside(const std::vector<int32_t>& bias,
 
 }  // namespace
 
-std::optional<FastFinish> FastFinish::Of(
-    StepWriter& w, const v1::Clamp& clamp,
-    const std::vector<Weights>& weights) {
+std::optional<FastFinish> FastFinish::Of(StepWriter& w, const v1::Clamp& clamp,
+                                         const std::vector<Weights>& weights) {
   if (w.op().rounding() == v1::HALF_EVEN) return std::nullopt;
   if (w.Has(2) && !w.In(2).is_constant()) return std::nullopt;
   const auto parameters = ops::DotParameters(
@@ -72,12 +71,12 @@ std::optional<FastFinish> FastFinish::Of(
   finish.one_bias_ = AllEqual(bias);
   finish.one_multiplier_ = AllEqual(multipliers);
   finish.one_shift_ = AllEqual(shifts);
-  finish.bias_ = finish.one_bias_ ? CInteger(bias[0]) : w.Array(v1::INT32, bias);
-  finish.multiplier_ = finish.one_multiplier_
-                           ? CInteger(multipliers[0])
-                           : w.Array(v1::INT32, multipliers);
-  finish.shift_ = finish.one_shift_ ? CInteger(shifts[0])
-                                    : w.Array(v1::UINT8, shifts);
+  finish.bias_ =
+      finish.one_bias_ ? CInteger(bias[0]) : w.Array(v1::INT32, bias);
+  finish.multiplier_ = finish.one_multiplier_ ? CInteger(multipliers[0])
+                                              : w.Array(v1::INT32, multipliers);
+  finish.shift_ =
+      finish.one_shift_ ? CInteger(shifts[0]) : w.Array(v1::UINT8, shifts);
   finish.twice_zero_ = 2 * int64_t{parameters->output_zero_point} +
                        (w.op().rounding() == v1::FLOOR ? 0 : 1);
   finish.range_ = parameters->clamp;

@@ -89,8 +89,8 @@ class FloatLstm {
                CDouble(kLayerNormEpsilon), ");");
     code_.OpenLoop("u", hidden_);
     code_.Line("double v = ((double)", Gate(gate),
-               " - mean) / deviation * (double)", w_.X(10), "[",
-               gate * hidden_, " + u];");
+               " - mean) / deviation * (double)", w_.X(10), "[", gate * hidden_,
+               " + u];");
     if (w_.Has(3)) {
       code_.Line("v += (double)", w_.X(3), "[", gate * hidden_, " + u];");
     }
@@ -148,10 +148,10 @@ class FloatLstm {
     FinishGate(kOutput);
     code_.OpenLoop("u", hidden_);
     code_.Line("const double x = (double)c[u];");
-    code_.Line(Gate(kOutput), " = (", t_, ")((double)", Gate(kOutput), " * (",
-               ActivationOf(w_, op_.hidden(), op_.has_hidden(),
-                            v1::Unary::TANH, "x"),
-               "));");
+    code_.Line(
+        Gate(kOutput), " = (", t_, ")((double)", Gate(kOutput), " * (",
+        ActivationOf(w_, op_.hidden(), op_.has_hidden(), v1::Unary::TANH, "x"),
+        "));");
     code_.Close();
     Project();
   }

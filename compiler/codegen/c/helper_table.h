@@ -19,6 +19,8 @@ const std::vector<HelperText>& FloatHelpers();
 const std::vector<HelperText>& MathHelpers();
 // Sin, Cos, ... of ops/.
 const std::vector<HelperText>& TrigonometryHelpers();
+// Kernels that layers share.
+const std::vector<HelperText>& SharedHelpers();
 
 }  // namespace edgekiln::compiler
 

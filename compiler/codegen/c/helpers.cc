@@ -13,7 +13,7 @@ namespace {
 std::vector<HelperText> MakeTable() {
   std::vector<HelperText> table;
   for (const auto* part : {&IntegerHelpers(), &FloatHelpers(), &MathHelpers(),
-                           &TrigonometryHelpers()}) {
+                           &TrigonometryHelpers(), &SharedHelpers()}) {
     table.insert(table.end(), part->begin(), part->end());
   }
   return table;

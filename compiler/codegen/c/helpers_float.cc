@@ -170,7 +170,8 @@ static double $sqrt(double x) {
   return $from_bits(sign | a);
 }
 )"},
-      {"frexp", R"(/* x = result * 2^*exponent, result in [0.5, 1); x > 0 and finite. */
+      {"frexp",
+       R"(/* x = result * 2^*exponent, result in [0.5, 1); x > 0 and finite. */
 static double $frexp(double x, int32_t *exponent) {
   uint64_t bits = $bits(x);
   int32_t e = (int32_t)(bits >> 52);

@@ -30,7 +30,8 @@ static inline int64_t $round_floor(int64_t product, int32_t n) {
   return product >> n;
 }
 )"},
-      {"hidden", R"(/* The same address; that it is of constants is kept from the optimizer,
+      {"hidden",
+       R"(/* The same address; that it is of constants is kept from the optimizer,
    which would load them ahead of loops and run out of registers. */
 static inline const int8_t *$hidden(const int8_t *at) {
 #if defined(__GNUC__)
@@ -44,12 +45,14 @@ static inline void $copy4(void *to, const void *from) {
   *(uint32_t *)to = *(const uint32_t *)from;
 }
 )"},
-      {"limit", R"(static inline int64_t $limit(int64_t v, int64_t lo, int64_t hi) {
+      {"limit",
+       R"(static inline int64_t $limit(int64_t v, int64_t lo, int64_t hi) {
   v = v < lo ? lo : v;
   return v > hi ? hi : v;
 }
 )"},
-      {"clamp", R"(static inline int32_t $clamp(int32_t v, int32_t lo, int32_t hi) {
+      {"clamp",
+       R"(static inline int32_t $clamp(int32_t v, int32_t lo, int32_t hi) {
   v = v < lo ? lo : v;
   return v > hi ? hi : v;
 }
@@ -188,7 +191,8 @@ static void $reciprocal(int32_t v, int32_t *m, int32_t *shift) {
   *shift = zeros - 31;
 }
 )"},
-      {"fixed_exp", R"(/* exp(x), x <= 0 of 16 bits with `integer` integer bits. */
+      {"fixed_exp",
+       R"(/* exp(x), x <= 0 of 16 bits with `integer` integer bits. */
 static int32_t $fixed_exp(int32_t x, int32_t integer) {
   static const int16_t factors[7] = {25520, 19875, 12055, 4435, 600, 11, 0};
   const int32_t fraction = 15 - integer;
@@ -231,7 +235,8 @@ static int32_t $one_over_half16(int32_t x) {
   return x < 0 ? (int16_t)-size : size;
 }
 )"},
-      {"fixed_sigmoid", R"(static int32_t $fixed_sigmoid(int32_t x, int32_t integer) {
+      {"fixed_sigmoid",
+       R"(static int32_t $fixed_sigmoid(int32_t x, int32_t integer) {
   int32_t above;
   if (x == 0) return 16384;
   above = $sat16((int64_t)$one_over_half16(
@@ -239,7 +244,8 @@ static int32_t $one_over_half16(int32_t x) {
   return x > 0 ? above : (int16_t)(32767 - above);
 }
 )"},
-      {"squash_at", R"(/* A table of sigmoid(i / 24) at `place`, in pieces of 2^bits. */
+      {"squash_at",
+       R"(/* A table of sigmoid(i / 24) at `place`, in pieces of 2^bits. */
 static int64_t $squash_at(const uint16_t *values, int64_t place, int32_t bits,
                           int64_t beyond) {
   const int64_t piece = place >> bits;
@@ -249,13 +255,15 @@ static int64_t $squash_at(const uint16_t *values, int64_t place, int32_t bits,
          rest * ((int64_t)values[piece + 1] - values[piece]);
 }
 )"},
-      {"squash_sigmoid", R"(static int32_t $squash_sigmoid(const uint16_t *values, int64_t place) {
+      {"squash_sigmoid",
+       R"(static int32_t $squash_sigmoid(const uint16_t *values, int64_t place) {
   const int64_t y =
       $squash_at(values, place < 0 ? -place : place, 9, (int64_t)32767 * 1024);
   return (int16_t)((place >= 0 ? y + 512 : 33554432 - y + 511) >> 10);
 }
 )"},
-      {"squash_tanh", R"(static int32_t $squash_tanh(const uint16_t *values, int64_t place) {
+      {"squash_tanh",
+       R"(static int32_t $squash_tanh(const uint16_t *values, int64_t place) {
   const int64_t y =
       $squash_at(values, place < 0 ? -place : place, 8, (int64_t)65535 * 256);
   return (int16_t)((place >= 0 ? y - 8388608 + 128 : 8388608 - y + 127) >> 8);

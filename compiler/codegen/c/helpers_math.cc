@@ -91,7 +91,8 @@ const std::vector<HelperText>& MathHelpers() {
   return $copysign(0x1.20dd750429b6dp+0 * $exp(-square) * sum, x);
 }
 )"},
-      {"whole_power", R"(static double $whole_power(double x, int32_t exponent) {
+      {"whole_power",
+       R"(static double $whole_power(double x, int32_t exponent) {
   double result = 1;
   int32_t left = exponent < 0 ? -exponent : exponent;
   for (; left > 0; left /= 2) {

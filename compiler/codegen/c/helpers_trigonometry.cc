@@ -6,7 +6,8 @@ namespace edgekiln::compiler {
 // of 64 bits in four of 32, as C99 has no wider integers.
 const std::vector<HelperText>& TrigonometryHelpers() {
   static const auto& table = *new std::vector<HelperText>{
-      {"two_by_pi", R"(/* 64 bits of 2 / pi, the first of weight 2^-(first + 1). */
+      {"two_by_pi",
+       R"(/* 64 bits of 2 / pi, the first of weight 2^-(first + 1). */
 static uint64_t $two_by_pi(int32_t first) {
   static const uint64_t words[20] = {
       0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u, 0xdb6295993c439041u,
@@ -33,7 +34,8 @@ static uint64_t $mul_high(uint64_t a, uint64_t b) {
   return (a >> 32) * (b >> 32) + (left >> 32) + (right >> 32);
 }
 )"},
-      {"reduce", R"(/* x = quadrant * pi/2 + *rest; returns the quadrant modulo 4. */
+      {"reduce",
+       R"(/* x = quadrant * pi/2 + *rest; returns the quadrant modulo 4. */
 static int32_t $reduce(double x, double *rest) {
   uint64_t bits, m, b, low_high, middle, high, top, bottom;
   int32_t exponent, first, quadrant;

@@ -29,10 +29,10 @@ std::string Reduced(absl::string_view text) {
 // Headers of C: a file of that name beside the sources would hide them.
 bool IsStandardHeader(absl::string_view stem) {
   static constexpr absl::string_view kHeaders[] = {
-      "assert",  "complex",  "ctype",  "errno",    "fenv",   "float",
-      "inttypes", "iso646",  "limits", "locale",   "math",   "setjmp",
-      "signal",  "stdarg",   "stdbool", "stddef",  "stdint", "stdio",
-      "stdlib",  "string",   "tgmath", "time",     "wchar",  "wctype"};
+      "assert",   "complex", "ctype",   "errno",  "fenv",   "float",
+      "inttypes", "iso646",  "limits",  "locale", "math",   "setjmp",
+      "signal",   "stdarg",  "stdbool", "stddef", "stdint", "stdio",
+      "stdlib",   "string",  "tgmath",  "time",   "wchar",  "wctype"};
   return std::find(std::begin(kHeaders), std::end(kHeaders), stem) !=
          std::end(kHeaders);
 }

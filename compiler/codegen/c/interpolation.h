@@ -49,8 +49,7 @@ inline std::vector<uint16_t> SquashValues() {
   std::vector<uint16_t> values;
   for (int i = 0; i < 255; ++i) {
     const double missed = (steps(i) + steps(i + 1)) / 2 - steps(i + 0.5);
-    values.push_back(
-        static_cast<uint16_t>(std::round(steps(i) - missed / 2)));
+    values.push_back(static_cast<uint16_t>(std::round(steps(i) - missed / 2)));
   }
   values.push_back(65535);
   return values;

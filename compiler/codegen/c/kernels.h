@@ -9,7 +9,8 @@
 #include "compiler/codegen/c/step_writer.h"
 
 // The choice of kernels: of those in the table whose conditions a step meets
-// and that the recipe allows, the one with the fewest predicted instructions.
+// and that the recipe allows, the one with the fewest predicted instructions
+// (recipe kSize: bytes of code).
 namespace edgekiln::compiler {
 
 struct KernelChoice {

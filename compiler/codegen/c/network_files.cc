@@ -79,7 +79,8 @@ class FileWriter {
     h.Line("");
     h.Line("#include <stdint.h>");
     h.Line("");
-    h.Line("/* All values of the network: see ", macro_, "_INPUT_0 and so on. */");
+    h.Line("/* All values of the network: see ", macro_,
+           "_INPUT_0 and so on. */");
     h.Line("#define ", macro_, "_ARENA_BYTES ", arena_bytes_);
     h.Line("extern union ", p_, "_memory {");
     h.Line("  uint64_t align;");
@@ -99,7 +100,8 @@ class FileWriter {
     h.Line("/* Sets the states to zero; done before the first invocation. */");
     h.Line("void ", p_, "_reset(void);");
     h.Line("/* Computes the outputs of the inputs, whose memory it uses up.");
-    h.Line("   Returns 0, or 1 + the index of a layer that met an index out of");
+    h.Line(
+        "   Returns 0, or 1 + the index of a layer that met an index out of");
     h.Line("   range. */");
     h.Line("int ", p_, "_invoke(void);");
     h.Line("");
@@ -151,7 +153,8 @@ class FileWriter {
     c.Line("union ", p_, "_memory ", p_, "_arena;");
     c.Line("");
     Address(c);
-    for (const auto& [id, offset] : plan_.tensors) Place(c, writer_.TensorName(id), offset);
+    for (const auto& [id, offset] : plan_.tensors)
+      Place(c, writer_.TensorName(id), offset);
     for (const auto& [number, offset] : plan_.scratch) {
       Place(c, writer_.ScratchName(number), offset);
     }
@@ -185,8 +188,8 @@ class FileWriter {
 
   // The macros of the source have the prefix, as everything else.
   std::string WithMacros(const std::string& text) const {
-    return absl::StrReplaceAll(text, {{"$LAYER", macro_ + "_LAYER"},
-                                      {"$DONE", macro_ + "_DONE"}});
+    return absl::StrReplaceAll(
+        text, {{"$LAYER", macro_ + "_LAYER"}, {"$DONE", macro_ + "_DONE"}});
   }
 
   void Place(CodeWriter& c, const std::string& name, int64_t offset) const {

@@ -16,8 +16,7 @@ std::string NetworkWriter::AddArray(v1::ElementType type,
   // C has no empty arrays.
   absl::StrAppend(&constants_text_, "static const ", CTypeOf(type), " ", name,
                   "[", std::max<int64_t>(elements, 1), "] = {\n",
-                  elements == 0 ? "  0,\n" : CInitialiser(type, bytes),
-                  "};\n");
+                  elements == 0 ? "  0,\n" : CInitialiser(type, bytes), "};\n");
   return name;
 }
 

@@ -27,11 +27,11 @@ absl::Status EmitAdd(StepWriter& w, const v1::Clamp& clamp, const char* sign) {
                          w.Out(0).type));
   EmitElementwise(w, 2, [&](const OperandNames& x) {
     const auto scaled = [&](int i) {
-      return RescaleCall(w,
-                         absl::StrCat(Less(x[static_cast<size_t>(i)],
-                                           p.zero_point[i]),
-                                      " * ", 1 << p.left_shift),
-                         p.multiplier[i]);
+      return RescaleCall(
+          w,
+          absl::StrCat(Less(x[static_cast<size_t>(i)], p.zero_point[i]), " * ",
+                       1 << p.left_shift),
+          p.multiplier[i]);
     };
     w.code().Line("const int32_t p = ", scaled(0), ";");
     w.code().Line("const int32_t q = ", scaled(1), ";");
@@ -62,8 +62,8 @@ void EmitDivide(StepWriter& w) {
   const QuantizationView y = w.OutQuantization(0);
   const float real = a.scale[0] / (b.scale[0] * y.scale[0]);
   const ops::FixedPointMultiplier factor = QuantizeMultiplier(double{real});
-  const ops::QuantizedRange range = ops::ClampRange(
-      w.op().binary().clamp(), v1::HALF_UP, y, w.Out(0).type);
+  const ops::QuantizedRange range =
+      ops::ClampRange(w.op().binary().clamp(), v1::HALF_UP, y, w.Out(0).type);
   const std::string tail = absl::StrCat(
       y.zero_point[0], ", ", CInteger(range.min), ", ", CInteger(range.max));
   EmitElementwise(w, 2, [&](const OperandNames& x) {
@@ -84,7 +84,8 @@ void EmitDivide(StepWriter& w) {
     code.Line("int32_t m, shift, bits, last_m = ", factor.multiplier, ";");
     code.Line("int32_t last_shift;");
     code.Line(w.Use("reciprocal"), "(under, &m, &shift);");
-    code.Line("bits = ", w.Use("clz"), "((uint32_t)(over < 0 ? ~over : over)) - 1;");
+    code.Line("bits = ", w.Use("clz"),
+              "((uint32_t)(over < 0 ? ~over : over)) - 1;");
     code.Line("if (bits > 30) bits = 30;");
     code.Line("last_shift = ", factor.shift, " + shift - bits;");
     code.Open("if (last_shift < -31)");
@@ -112,8 +113,7 @@ absl::Status EmitExtreme(StepWriter& w, const char* compare) {
           p[i].identity
               ? x[i]
               : FinishCall(w, Less(x[i], p[i].input_zero_point),
-                           p[i].multiplier, p[i].output_zero_point,
-                           p[i].clamp);
+                           p[i].multiplier, p[i].output_zero_point, p[i].clamp);
       w.code().Line("const int32_t v", i, " = ", value, ";");
     }
     return absl::StrCat("v1 ", compare, " v0 ? v1 : v0");
@@ -127,8 +127,8 @@ void EmitSquaredDifference(StepWriter& w) {
   const QuantizationView y = w.OutQuantization(0);
   const double unit = 2.0 * std::max(double{a.scale[0]}, double{b.scale[0]});
   const int more = ElementBytes(w.Out(0).type) == 1 ? 7 : 0;
-  const ops::FixedPointMultiplier factor = QuantizeMultiplier(
-      unit * unit / ((1 << 2 * more) * double{y.scale[0]}));
+  const ops::FixedPointMultiplier factor =
+      QuantizeMultiplier(unit * unit / ((1 << 2 * more) * double{y.scale[0]}));
   EmitElementwise(w, 2, [&](const OperandNames& x) {
     const auto scaled = [&](size_t i, const QuantizationView& q) {
       return RescaleCall(

@@ -67,8 +67,8 @@ void RowRing::Rows() {
     code.Line("for (i = 0; i < ", row, "; ++i) to[i] = from[i];");
   }
   code.Close(" else {");
-  code.Line("  for (i = 0; i < ", row, "; ++i) to[i] = ",
-            w_.InQuantization(0).zero_point[0], ";");
+  code.Line("  for (i = 0; i < ", row,
+            "; ++i) to[i] = ", w_.InQuantization(0).zero_point[0], ";");
   code.Line("}");
   code.Line("slot = slot == ", slots_ - 1, " ? 0 : slot + 1;");
   code.Close();

@@ -16,7 +16,7 @@ namespace edgekiln::compiler {
 
 struct CStep {
   v1::OpAttributes attributes;
-  std::vector<TensorId> inputs;   // kNoTensor: absent.
+  std::vector<TensorId> inputs;  // kNoTensor: absent.
   std::vector<TensorId> outputs;
 };
 

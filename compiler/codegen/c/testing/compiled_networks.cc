@@ -63,12 +63,12 @@ void put(const void *from, size_t bytes);
 std::string RunnerOf(const CNetwork& network) {
   const CManifest& m = network.sources.manifest;
   const std::string macro = CMacroPrefix(m.name);
-  std::string text = absl::StrCat("#define ", macro,
-                                  "_DONE(l, o, at, bytes) put(at, bytes);\n",
-                                  "#include \"", m.name, ".c\"\n", "void run_",
-                                  m.name, "(void);\nvoid run_", m.name,
-                                  "(void) {\n  int32_t i, rc;\n  for (i = 0; i < ",
-                                  network.invocations.size(), "; ++i) {\n");
+  std::string text =
+      absl::StrCat("#define ", macro,
+                   "_DONE(l, o, at, bytes) put(at, bytes);\n", "#include \"",
+                   m.name, ".c\"\n", "void run_", m.name, "(void);\nvoid run_",
+                   m.name, "(void) {\n  int32_t i, rc;\n  for (i = 0; i < ",
+                   network.invocations.size(), "; ++i) {\n");
   for (const CPort& port : m.inputs) {
     if (port.is_state || port.size_bytes == 0) continue;
     absl::StrAppend(&text, "    get(", port.macro, ", ", port.size_bytes,
@@ -111,8 +111,8 @@ absl::Status Shell(const std::string& command, const fs::path& log) {
   const int status =
       std::system(absl::StrCat(command, " > ", log.string(), " 2>&1").c_str());
   if (status == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(command, "\n",
-                                          ReadFile(log).substr(0, 4000)));
+  return absl::InternalError(
+      absl::StrCat(command, "\n", ReadFile(log).substr(0, 4000)));
 }
 
 absl::Status Build(const std::vector<CNetwork>& networks,
@@ -135,11 +135,11 @@ absl::Status Build(const std::vector<CNetwork>& networks,
     absl::StrAppend(&units, " ", name);
     unit.clear();
   }
-  return Shell(absl::StrCat("cd ", folder.path().string(), " && ",
-                            compiler.command, " -std=c99 -Wall -Wextra -Werror",
-                            " -ffp-contract=off ", compiler.flags, " ", units,
-                            " -o program"),
-               folder / "log");
+  return Shell(
+      absl::StrCat("cd ", folder.path().string(), " && ", compiler.command,
+                   " -std=c99 -Wall -Wextra -Werror", " -ffp-contract=off ",
+                   compiler.flags, " ", units, " -o program"),
+      folder / "log");
 }
 
 bool SameValue(v1::ElementType type, const char* a, const char* b,
@@ -173,9 +173,9 @@ class Comparison {
   absl::Status Run() {
     InterpreterOptions options;
     std::vector<std::pair<int32_t, std::vector<std::string>>> layers;
-    options.after_op = [&](int32_t op, absl::Span<const absl::string_view> out) {
-      layers.emplace_back(op,
-                          std::vector<std::string>(out.begin(), out.end()));
+    options.after_op = [&](int32_t op,
+                           absl::Span<const absl::string_view> out) {
+      layers.emplace_back(op, std::vector<std::string>(out.begin(), out.end()));
       return absl::OkStatus();
     };
     EK_ASSIGN_OR_RETURN(const auto interpreter,
@@ -202,9 +202,8 @@ class Comparison {
       std::memcpy(&rc, written_.data() + at_, 4);
       at_ += 4;
       if (ran.ok() != (rc == 0)) {
-        return absl::InternalError(
-            absl::StrCat("returned ", rc, ", the interpreter ",
-                         ran.ToString()));
+        return absl::InternalError(absl::StrCat(
+            "returned ", rc, ", the interpreter ", ran.ToString()));
       }
       if (!ran.ok()) continue;
       for (const TensorId id : network_.graph.outputs) {
@@ -225,10 +224,10 @@ class Comparison {
     for (size_t i = 0; i < want.size(); i += bytes) {
       const char* got = written_.data() + at_ + i;
       if (SameValue(tensor.type, want.data() + i, got, bytes)) continue;
-      return absl::InternalError(absl::StrCat(
-          "element ", i / bytes, " of ", want.size() / bytes, " (type ",
-          tensor.type, "): want ", Hex(want.data() + i, bytes), ", got ",
-          Hex(got, bytes)));
+      return absl::InternalError(
+          absl::StrCat("element ", i / bytes, " of ", want.size() / bytes,
+                       " (type ", tensor.type, "): want ",
+                       Hex(want.data() + i, bytes), ", got ", Hex(got, bytes)));
     }
     at_ += want.size();
     return absl::OkStatus();
@@ -237,7 +236,8 @@ class Comparison {
   static std::string Hex(const char* value, size_t bytes) {
     std::string text;
     for (size_t i = bytes; i-- > 0;) {
-      absl::StrAppendFormat(&text, "%02x", static_cast<unsigned char>(value[i]));
+      absl::StrAppendFormat(&text, "%02x",
+                            static_cast<unsigned char>(value[i]));
     }
     return text;
   }
@@ -279,9 +279,9 @@ absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
     }
   }
   WriteFile(folder / "in", given);
-  EK_RETURN_IF_ERROR(Shell(absl::StrCat("cd ", folder.path().string(),
-                                        " && ./program in out"),
-                           folder / "log"));
+  EK_RETURN_IF_ERROR(
+      Shell(absl::StrCat("cd ", folder.path().string(), " && ./program in out"),
+            folder / "log"));
   const std::string written = ReadFile(folder / "out");
   size_t at = 0;
   for (const CNetwork& network : networks) {
@@ -313,9 +313,9 @@ std::vector<std::string> RandomInputs(const Graph& graph, uint64_t seed) {
       bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
     };
     for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-      const int64_t index =
-          limited ? rng.InRange(lengths ? 0 : -extent, lengths ? extent : extent - 1)
-                  : 0;
+      const int64_t index = limited ? rng.InRange(lengths ? 0 : -extent,
+                                                  lengths ? extent : extent - 1)
+                                    : 0;
       switch (tensor.type) {
         case v1::FLOAT32:
           put(RandomReal(rng));
@@ -330,8 +330,9 @@ std::vector<std::string> RandomInputs(const Graph& graph, uint64_t seed) {
           put(static_cast<uint8_t>(rng.Below(2)));
           break;
         case v1::INT32:
-          limited ? put(static_cast<int32_t>(index))
-                  : put(static_cast<int32_t>(rng.Next() >> (32 + rng.Below(31))));
+          limited
+              ? put(static_cast<int32_t>(index))
+              : put(static_cast<int32_t>(rng.Next() >> (32 + rng.Below(31))));
           break;
         case v1::INT64:
           limited ? put(index)

@@ -30,7 +30,8 @@ std::vector<std::string> OpCases::Kinds() {
       AddFunctions(
           kind, v1::Unary::Function_IsValid,
           [](int f) {
-            return v1::Unary::Function_Name(static_cast<v1::Unary::Function>(f));
+            return v1::Unary::Function_Name(
+                static_cast<v1::Unary::Function>(f));
           },
           kinds);
     } else if (kind == "binary") {

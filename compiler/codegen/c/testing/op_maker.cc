@@ -32,15 +32,14 @@ TensorId OpMaker::AddTensor(Shape shape, v1::ElementType type, bool quantized,
   tensor.type = type;
   tensor.shape = std::move(shape);
   if (quantized) {
-    static constexpr float kScales[] = {0.05f, 0.125f, 0.031f, 1.0f / 256,
-                                        1.0f / 128, 1.0f / 4096,
+    static constexpr float kScales[] = {0.05f,        0.125f,     0.031f,
+                                        1.0f / 256,   1.0f / 128, 1.0f / 4096,
                                         1.0f / 32768, 0.7f};
     int32_t zero = 0;
     if (type == v1::INT8 && Below(3) != 0) zero = Below(200) - 100;
     if (type == v1::UINT8 && Below(3) != 0) zero = Below(256);
-    tensor.quantization = {.scale = {kScales[Below(8)]},
-                           .zero_point = {zero},
-                           .axis = 0};
+    tensor.quantization = {
+        .scale = {kScales[Below(8)]}, .zero_point = {zero}, .axis = 0};
   }
   graph_.tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(graph_.tensors.size()) - 1;
@@ -219,9 +218,9 @@ bool OpMaker::MakeConvolution(const std::string& kind) {
     *conv.mutable_window() = Window2d();
     conv.set_groups(static_cast<int32_t>(groups));
     if (OneOf(2)) RandomClamp(conv.mutable_clamp());
-    inputs = WeightsAndBias({groups * (1 + Below(6)), 1 + Below(3),
-                             1 + Below(3), x[3] / groups},
-                            0);
+    inputs = WeightsAndBias(
+        {groups * (1 + Below(6)), 1 + Below(3), 1 + Below(3), x[3] / groups},
+        0);
   } else if (kind == "depthwise_conv2d") {
     x = {1 + Below(2), 2 + Below(6), 2 + Below(6), 1 + Below(6)};
     v1::DepthwiseConv2d& conv = *op_.mutable_depthwise_conv2d();
@@ -283,7 +282,8 @@ bool OpMaker::MakeConvolution(const std::string& kind) {
 bool OpMaker::MakeDot(const std::string& kind) {
   if (kind == "fully_connected") {
     const int64_t depth = 1 + Below(9);
-    Shape x = OneOf(3) ? Shape{2, 1 + Below(3), depth} : Shape{1 + Below(2), depth};
+    Shape x =
+        OneOf(3) ? Shape{2, 1 + Below(3), depth} : Shape{1 + Below(2), depth};
     if (OneOf(2)) {
       RandomClamp(op_.mutable_fully_connected()->mutable_clamp());
     } else {
@@ -407,8 +407,8 @@ bool OpMaker::MakeElementwise(const std::string& kind) {
   if (kind == "add" || kind == "mul") return MakeBinary(kind);
   if (kind == "select") {
     op_.mutable_select();
-    const TensorId condition = InputOf(OneOf(2) ? shape : Shape{shape.back()},
-                                       v1::BOOL, false);
+    const TensorId condition =
+        InputOf(OneOf(2) ? shape : Shape{shape.back()}, v1::BOOL, false);
     const TensorId a = Input(shape);
     const TensorId b = Either(OneOf(2) ? shape : Shape{1});
     SameQuantization(a, b);
@@ -465,7 +465,8 @@ bool OpMaker::MakeElementwise(const std::string& kind) {
   op_.set_rounding(static_cast<v1::Rounding>(Below(3)));
   Emit({x}, 0, kSteps[Below(3)]);
   Of(graph_.ops.back().outputs[0]).quantization = {
-      .scale = {0.05f}, .zero_point = {static_cast<int32_t>(Below(20))},
+      .scale = {0.05f},
+      .zero_point = {static_cast<int32_t>(Below(20))},
       .axis = 0};
   return true;
 }

@@ -56,9 +56,11 @@ bool OpMaker::MakeMovement(const std::string& kind) {
       const bool back = OneOf(3);
       slice.add_begin(begin);
       slice.add_stride(back ? -1 : 1 + Below(2));
-      const int64_t room = back ? begin + 1
-                                : (extent - begin + slice.stride().at(slice.stride_size() - 1) - 1) /
-                                      slice.stride().at(slice.stride_size() - 1);
+      const int64_t room =
+          back ? begin + 1
+               : (extent - begin + slice.stride().at(slice.stride_size() - 1) -
+                  1) /
+                     slice.stride().at(slice.stride_size() - 1);
       slice.add_extent(1 + Below(room));
     }
     Emit({Input(shape)}, 1);
@@ -69,12 +71,14 @@ bool OpMaker::MakeMovement(const std::string& kind) {
     for (int64_t& extent : x) {
       if (OneOf(2)) extent = 1;
     }
-    for (const int64_t extent : shape) op_.mutable_broadcast_to()->add_shape(extent);
+    for (const int64_t extent : shape)
+      op_.mutable_broadcast_to()->add_shape(extent);
     Emit({Input(x)}, 1);
     return true;
   }
   if (kind != "tile") return false;
-  for (int64_t d = 0; d < rank; ++d) op_.mutable_tile()->add_multiples(1 + Below(3));
+  for (int64_t d = 0; d < rank; ++d)
+    op_.mutable_tile()->add_multiples(1 + Below(3));
   Emit({Input(shape)}, 1);
   return true;
 }
@@ -87,7 +91,8 @@ bool OpMaker::MakeIndexed(const std::string& kind) {
     op_.mutable_gather()->set_axis(axis);
     if (axis > 0 && OneOf(3)) op_.mutable_gather()->set_batch_dims(1);
     Shape indices = RandomShape(1 + Below(2), 3);
-    if (op_.gather().batch_dims() == 1) indices.insert(indices.begin(), shape[0]);
+    if (op_.gather().batch_dims() == 1)
+      indices.insert(indices.begin(), shape[0]);
     Emit({Input(shape), Indices(indices, shape[axis])}, 1);
     return true;
   }
@@ -135,9 +140,8 @@ bool OpMaker::MakeIndexed(const std::string& kind) {
     v1::ReverseSequence& op = *op_.mutable_reverse_sequence();
     op.set_batch_axis(static_cast<int32_t>(Below(2)));
     op.set_time_axis(1 - op.batch_axis());
-    Emit({Input(shape),
-          InputOf({shape[op.batch_axis()]}, v1::INT32, false,
-                  absl::StrCat("n#", shape[op.time_axis()]))},
+    Emit({Input(shape), InputOf({shape[op.batch_axis()]}, v1::INT32, false,
+                                absl::StrCat("n#", shape[op.time_axis()]))},
          1);
     return true;
   }
@@ -185,7 +189,8 @@ bool OpMaker::MakeReduction(const std::string& kind) {
     op.set_keep_dims(OneOf(2));
     op.set_select_last(OneOf(2));
     Emit({Input(shape)}, 0, OneOf(2) ? v1::INT32 : v1::INT64);
-    for (const TensorId id : graph_.ops.back().outputs) Of(id).quantization.reset();
+    for (const TensorId id : graph_.ops.back().outputs)
+      Of(id).quantization.reset();
     return true;
   }
   if (kind == "top_k") {
@@ -207,8 +212,9 @@ bool OpMaker::MakeReduction(const std::string& kind) {
 bool OpMaker::MakeNormalization(const std::string& kind) {
   const Shape shape = RandomShape(1 + Below(3), 6);
   const auto axis = static_cast<int32_t>(Below(std::ssize(shape)));
-  if (quantized_ && OneOf(3) && (kind == "softmax" || kind == "log_softmax" ||
-                                 kind == "l2_normalization")) {
+  if (quantized_ && OneOf(3) &&
+      (kind == "softmax" || kind == "log_softmax" ||
+       kind == "l2_normalization")) {
     op_.set_rounding(v1::HALF_EVEN);
   }
   if (kind == "softmax") {
@@ -262,8 +268,9 @@ bool OpMaker::MakeNormalization(const std::string& kind) {
 bool OpMaker::MakeResize() {
   v1::Resize& op = *op_.mutable_resize();
   const int64_t rank = OneOf(3) ? 2 : 4;
-  const Shape x = rank == 2 ? RandomShape(2, 5)
-                            : Shape{1, 1 + Below(5), 1 + Below(5), 1 + Below(3)};
+  const Shape x = rank == 2
+                      ? RandomShape(2, 5)
+                      : Shape{1, 1 + Below(5), 1 + Below(5), 1 + Below(3)};
   op.set_mode(static_cast<v1::Resize::Mode>(Below(3)));
   op.set_coordinates(static_cast<v1::Resize::Coordinates>(Below(7)));
   op.set_nearest_rounding(static_cast<v1::Resize::NearestRounding>(Below(4)));
@@ -276,7 +283,8 @@ bool OpMaker::MakeResize() {
     op.add_shape(spatial ? 1 + Below(7) : x[d]);
   }
   if (op.coordinates() == v1::Resize::TF_CROP_AND_RESIZE) {
-    for (int64_t d = 0; d < rank; ++d) op.add_roi(-0.1f * static_cast<float>(Below(2)));
+    for (int64_t d = 0; d < rank; ++d)
+      op.add_roi(-0.1f * static_cast<float>(Below(2)));
     for (int64_t d = 0; d < rank; ++d) op.add_roi(1);
   } else if (quantized_ && OneOf(3)) {
     op_.set_rounding(v1::HALF_EVEN);
@@ -392,12 +400,14 @@ void OpMaker::MakeLstm() {
     }
   }
   std::vector<TensorId> inputs{
-      x, constant({4 * h, depth}, weights, quantized_),
+      x,
+      constant({4 * h, depth}, weights, quantized_),
       constant({4 * h, p}, weights, quantized_),
       OneOf(3) ? kNoTensor : constant({4 * h}, bias, false),
       OneOf(2) ? kNoTensor
                : InputOf({batch}, v1::INT32, false, absl::StrCat("n#", steps)),
-      state, cell,
+      state,
+      cell,
       OneOf(3) ? constant({3 * h}, vectors, quantized_) : kNoTensor,
       projects ? constant({p, h}, weights, quantized_) : kNoTensor,
       projects && OneOf(2)
@@ -420,8 +430,7 @@ void OpMaker::MakeSvdf() {
   const int64_t filters = rank * units, memory = 1 + Below(4);
   op_.mutable_svdf()->set_rank(static_cast<int32_t>(rank));
   if (OneOf(2)) RandomClamp(op_.mutable_svdf()->mutable_clamp());
-  const v1::ElementType state_type =
-      quantized_ && OneOf(2) ? v1::INT16 : type_;
+  const v1::ElementType state_type = quantized_ && OneOf(2) ? v1::INT16 : type_;
   const auto constant = [&](Shape shape, v1::ElementType type) {
     const TensorId id = ConstantOf(std::move(shape), type, quantized_);
     if (quantized_) Of(id).quantization->zero_point[0] = 0;
@@ -430,12 +439,13 @@ void OpMaker::MakeSvdf() {
   const TensorId x = Input({batch, depth});
   const TensorId state =
       InputOf({batch, filters * memory}, state_type, quantized_);
-  EmitShaped({x, constant({filters, depth}, type_),
-              constant({filters, memory}, state_type),
-              OneOf(2) ? kNoTensor
-                       : ConstantOf({units}, quantized_ ? v1::INT32 : type_, false),
-              state},
-             {{batch, units}, {batch, filters * memory}}, 0, type_);
+  EmitShaped(
+      {x, constant({filters, depth}, type_),
+       constant({filters, memory}, state_type),
+       OneOf(2) ? kNoTensor
+                : ConstantOf({units}, quantized_ ? v1::INT32 : type_, false),
+       state},
+      {{batch, units}, {batch, filters * memory}}, 0, type_);
   const TensorId next = graph_.ops.back().outputs[1];
   Of(next).type = state_type;
   SameQuantization(state, next);
