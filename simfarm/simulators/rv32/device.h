@@ -43,7 +43,7 @@ enum class InterruptLine { kNone, kTimer, kExternal };
 // Where a device is. Windows overlap neither memory nor each other; base and
 // size are multiples of 4.
 struct DeviceWindow {
-  std::string name;  // For errors.
+  std::string name{};  // For errors.
   uint32_t base = 0;
   int64_t size_bytes = 4;
   Device* device = nullptr;  // Must outlive the machine.

@@ -33,9 +33,9 @@ struct Fault {
   // Of the access, or sp of a stack overflow; the bits of an illegal
   // instruction.
   uint32_t address = 0;
-  std::string place;     // Memory and address, if there is one: "rom 0x10".
-  std::string function;  // With `pc`; empty if no symbol covers it.
-  std::string detail;
+  std::string place{};     // Memory and address, if there is one: "rom 0x10".
+  std::string function{};  // With `pc`; empty if no symbol covers it.
+  std::string detail{};
 };
 
 // FAILED_PRECONDITION: what happened, the function and the pc, the address.

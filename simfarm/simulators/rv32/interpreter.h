@@ -26,7 +26,7 @@ enum class BlockExit {
 struct Problem {
   FaultKind kind = FaultKind::kLoadAccess;
   uint32_t address = 0;
-  std::string detail;
+  std::string detail{};
 };
 
 // What a stretch of execution works on, and what it found.

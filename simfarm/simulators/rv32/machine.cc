@@ -499,7 +499,6 @@ Fault MachineImpl::MakeFault(FaultKind kind, uint32_t address,
               .pc = core_.pc,
               .address = address,
               .place = memory_->Name(address),
-              .function = "",
               .detail = std::move(detail)};
   if (kind == FaultKind::kDevice) {
     const DeviceWindow* window = bus_.Find(address);

@@ -29,14 +29,14 @@ struct StackLimit {
 };
 
 struct MachineConfig {
-  Isa isa;
-  std::vector<MemoryRegion> memory;
-  std::vector<DeviceWindow> devices;
+  Isa isa{};
+  std::vector<MemoryRegion> memory{};
+  std::vector<DeviceWindow> devices{};
   // Absent: every instruction takes one cycle, and nothing waits.
-  std::optional<CycleCosts> costs;
+  std::optional<CycleCosts> costs{};
   // Reading a byte that nothing wrote ends the run.
   bool checked = false;
-  std::optional<StackLimit> stack;
+  std::optional<StackLimit> stack{};
 };
 
 struct Totals {
@@ -56,7 +56,7 @@ struct RunResult {
   ExitReason reason = ExitReason::kExited;
   int32_t exit_code = 0;
   Totals totals;  // Since the last Reset().
-  std::optional<Fault> fault;
+  std::optional<Fault> fault{};
 };
 
 // The integer and float registers and the pc.

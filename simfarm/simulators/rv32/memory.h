@@ -20,7 +20,7 @@
 namespace edgekiln::simfarm::rv32 {
 
 struct MemoryRegion {
-  std::string name;  // For reports.
+  std::string name{};  // For reports.
   uint32_t base = 0;
   int64_t size_bytes = 0;  // Like `base` a multiple of 4.
   bool readable = true;
