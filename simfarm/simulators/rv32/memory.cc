@@ -247,6 +247,8 @@ absl::StatusOr<bool> Memory::Write(uint32_t address, absl::string_view bytes) {
   if (region.defined.size() != 0) {
     std::memset(region.defined.data() + offset, 0xff, bytes.size());
   }
+  // Of read-only memory nobody keeps which part was decoded.
+  if (!region.spec.writable) return region.spec.executable;
   if (region.code.size() == 0) return false;
   const uint8_t* first = region.code.data() + offset / 2;
   const uint8_t* end = region.code.data() + (offset + size + 1) / 2;

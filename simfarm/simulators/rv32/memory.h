@@ -102,7 +102,7 @@ class Memory {
   // For loaders, devices and those who read results: permissions do not count.
   // OUT_OF_RANGE if the bytes do not lie in one region.
   absl::StatusOr<absl::string_view> Read(uint32_t address, int64_t size) const;
-  // Gives the bytes a value. True if NoteCode() named one of them.
+  // Gives the bytes a value. True if NoteCode() may have named one of them.
   absl::StatusOr<bool> Write(uint32_t address, absl::string_view bytes);
   // The first of these bytes without a value; absent if all have one, also if
   // the run is not checked or there are no such bytes.
