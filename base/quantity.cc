@@ -63,7 +63,7 @@ constexpr Unit kTimeUnits[] = {
 // In hundredths.
 constexpr Unit kShareUnits[] = {{"", 100}, {"%", 1}};
 constexpr Unit kPercentUnits[] = {{"", 1}, {"%", 1}};
-constexpr Unit kPlainUnits[] = {{"", 1}};
+constexpr Unit kPointUnits[] = {{"", 1}, {"pp", 1}};
 
 // What one quantity is written in, and what its errors say.
 struct Grammar {
@@ -90,8 +90,9 @@ constexpr Grammar kShare = {kShareUnits, "a share",
                             "0.95 or 95%"};
 constexpr Grammar kPercent = {kPercentUnits, "a percentage",
                               "a number from 0, with % or without", "2 or 2%"};
-constexpr Grammar kPoints = {kPlainUnits, "a number of percentage points",
-                             "a number from 0 to 100", "0.5"};
+constexpr Grammar kPoints = {kPointUnits, "a number of percentage points",
+                             "a number from 0 to 100, with pp or without",
+                             "0.5pp"};
 
 // numerator / denominator, exactly.
 struct Ratio {

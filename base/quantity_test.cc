@@ -142,6 +142,8 @@ TEST(ParsePercentAndPointsTest, Table) {
   const Case<double> points[] = {
       {"0", 0},
       {"0.5", 0.5},
+      {"0.5pp", 0.5},
+      {"1 pp", 1},
       {"100", 100},
       {"101", 0, "--max-it must be between 0 and 100, got 101"},
       {"1%", 0, "is not a number of percentage points"},

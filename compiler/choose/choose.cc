@@ -25,9 +25,10 @@ namespace {
 constexpr int64_t kMostListed = 256;
 // That are quantized and measured, besides each form alone.
 constexpr int kMostMeasured = 24;
-// Expected disagreement, in budgets, beyond which nothing is measured:
-// expectations add up noise, which may be half or twice of what it is.
-constexpr double kHopeless = 3;
+// Expectations add up noise: how far they may exceed what is measured, to begin
+// with, and what is allowed on top of the largest excess that was seen.
+constexpr double kExcess = 2;
+constexpr double kMargin = 1.5;
 // Samples that all quantizations together are fitted to.
 constexpr int64_t kFitted = 6000;
 constexpr int64_t kFewestSamples = 16;
@@ -279,10 +280,11 @@ absl::StatusOr<std::vector<Candidate>> Chooser::Candidates() {
 absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
   EK_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, Candidates());
   int measured = 0;
+  double excess = 0;
   for (const Candidate& candidate : candidates) {
-    if (answers_->ExpectedDisagreement(candidate.noise) > kHopeless * budget_) {
-      continue;
-    }
+    const double expected = answers_->ExpectedDisagreement(candidate.noise);
+    const double allowed = kMargin * (excess > 0 ? excess : kExcess);
+    if (expected > allowed * budget_) continue;
     const bool known = measured_.contains(candidate.assignment);
     if (!known && ++measured > kMostMeasured) {
       every_ = false;
@@ -291,6 +293,7 @@ absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
     EK_ASSIGN_OR_RETURN(const Difference difference,
                         Measure(candidate.assignment));
     if (difference.disagreement <= budget_) return candidate.assignment;
+    excess = std::max(excess, expected / difference.disagreement);
   }
   return MostExact();
 }

@@ -13,9 +13,12 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
+#include "compiler/ir/tensor_views.h"
+#include "compiler/passes/clamps.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/noise.h"
 #include "compiler/quantize/sample_batch.h"
+#include "ops/converter.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -144,10 +147,12 @@ class Ranking {
   // there.
   absl::Status RunQuantized(int32_t index, SampleBatch& alone) {
     const Op& integer = *counterparts_[index];
+    const bool converts = integer.attributes.has_converter();
     {
       const Op kept = graph_.ops[index];
       const size_t tensors = graph_.tensors.size();
       if (WeightAxis(kept) >= 0) UseIntegersOf(integer, graph_.ops[index]);
+      if (converts) LeaveSums(graph_.ops[index]);
       const absl::Status ran = alone.Run(index);
       graph_.ops[index] = kept;
       graph_.tensors.resize(tensors);
@@ -155,6 +160,7 @@ class Ranking {
     }
     const Tensor& type = quantized_.tensors[integer.outputs[0]];
     alone.Change(graph_.ops[index].outputs[0], [&](char* bytes, int64_t size) {
+      if (converts) return Convert(integer, bytes, size);
       // Biases hold half a step for engines that round down.
       const bool down = integer.attributes.rounding() == v1::FLOOR;
       RoundToSteps(type, down ? 0 : 0.5f, bytes, size);
@@ -165,6 +171,37 @@ class Ranking {
       alone.Release(i);
     }
     return absl::OkStatus();
+  }
+
+  // What a converter is given: no bias, no clamp.
+  static void LeaveSums(Op& op) {
+    op.inputs.resize(2);
+    MutableClamp(op.attributes)->Clear();
+  }
+
+  // From real sums of `integer` to the real values that its converter makes.
+  void Convert(const Op& integer, char* bytes, int64_t size) const {
+    const Tensor& type = quantized_.tensors[integer.outputs[0]];
+    const std::vector<float>& scales =
+        quantized_.tensors[integer.inputs[1]].quantization->scale;
+    const double input =
+        quantized_.tensors[integer.inputs[0]].quantization->scale[0];
+    const ops::QuantizedRange range =
+        ops::ClampRange(*ClampOf(integer.attributes), v1::FLOOR,
+                        QuantizationOf(type), type.type);
+    const int64_t channels = type.shape.back();
+    constexpr double kBeyondAll = 1e9;
+    auto* values = reinterpret_cast<float*>(bytes);
+    for (int64_t i = 0; i < size / static_cast<int64_t>(sizeof(float)); ++i) {
+      const int64_t c = i % channels;
+      const double step = input * scales[scales.size() == 1 ? 0 : c];
+      const double sum = std::clamp(std::floor(values[i] / step + 0.5),
+                                    -kBeyondAll, kBeyondAll);
+      values[i] =
+          type.quantization->scale[0] *
+          static_cast<float>(ops::Convert(integer.attributes.converter(), c,
+                                          static_cast<int32_t>(sum), range));
+    }
   }
 
   // New constants for `op`: others may read the same weights. The bias, too: it
