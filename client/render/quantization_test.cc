@@ -156,5 +156,44 @@ TEST(RenderQuantizationTest, MethodsSideBySide) {
             "conv_with_a_name_that_i...ny_table_would_show_it\n");
 }
 
+TEST(RenderChoiceTest, ShowsWhatLayersCouldBe) {
+  v1::SchemeChoice choice;
+  EXPECT_EQ(RenderChoice(choice, Style::Plain()), "");
+  EXPECT_EQ(ChoiceText(choice), "");
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(
+        accuracy_budget_ppm: 5000
+        samples: 100
+        disagreement: 0.0031
+        predicted_cycles: 43940
+        most_exact_cycles: 78080
+        assignments: 6
+        layers {
+          id: "conv"
+          options { weights: INT8 network_cycles: 78080 network_sqnr_db: 38.5 }
+          options {
+            weights: TERNARY
+            engine: "fast"
+            network_cycles: 43940
+            disagreement: 0.0031
+            network_sqnr_db: 17.7
+          }
+          chosen: 1
+          reason: "faster, and within the budget"
+        }
+      )",
+      &choice));
+  EXPECT_EQ(RenderChoice(choice, Style::Plain()),
+            "COULD BE  WEIGHTS  ON    CYCLES  DIFFERS  OUTPUT dB  CHOSEN\n"
+            "conv      int8     host  78 080   0.00 %       38.5\n"
+            "          ternary  fast  43 940   0.31 %       17.7  faster, and "
+            "within the budget\n");
+  EXPECT_EQ(ChoiceText(choice),
+            "43 940 cycles predicted, 78 080 with the most exact forms; "
+            "expected to differ from float on 0.31 % of samples (budget 0.50 "
+            "%), judged on 100 samples; 6 combinations measured, not all that "
+            "are faster");
+}
+
 }  // namespace
 }  // namespace edgekiln::client

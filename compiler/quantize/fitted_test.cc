@@ -112,13 +112,19 @@ constexpr char kShiftNeeds[] =
     "per_tensor: 'fully_connected' symmetric_activations: true "
     "power_of_two_scales: true rounding: FLOOR";
 
+constexpr char kConverterNeeds[] =
+    "ops { op: 'conv2d' narrower { weight_values: WEIGHTS_TERNARY"
+    "  converter { min: -32 max: 31 max_gain: 4096 max_shift: 15 } } }";
+
 TEST(FittedTest, NothingButTheSamplesCounts) {
   const Graph graph = Network();
   std::vector<int> shuffled = InOrder(24);
   std::rotate(shuffled.begin(), shuffled.begin() + 7, shuffled.end());
   std::swap(shuffled[3], shuffled[20]);
-  for (const char* needs : {"", kShiftNeeds}) {
-    for (const char* config : {"", "scheme { weights: INT4 }"}) {
+  for (const char* needs : {"", kShiftNeeds, kConverterNeeds}) {
+    for (const char* config :
+         {"", "scheme { weights: INT4 }",
+          "layers { layer: 'conv' scheme { weights: TERNARY } }"}) {
       const Result want =
           Quantized(graph, Samples(graph, InOrder(24), 24), config, needs);
       EXPECT_EQ(
@@ -178,6 +184,49 @@ TEST(FittedTest, ReportsWhatWasDone) {
   const v1::QuantizedLayer& dense = result.report.layers(4);
   EXPECT_TRUE(dense.is_float());
   EXPECT_NE(dense.reason(), "");
+}
+
+// In place of factors and a bias; what follows has zero points.
+TEST(FittedTest, ConvertersMakeResultsWhereTheEngineHasOne) {
+  const Graph graph = Network();
+  const auto quantized = [&](int samples) {
+    return Quantized(graph, Samples(graph, InOrder(samples), 64),
+                     "layers { layer: 'conv' scheme { weights: TERNARY } }",
+                     kConverterNeeds);
+  };
+  const Result fitted = quantized(64);
+  ASSERT_TRUE(VerifyGraph(fitted.graph).ok());
+  for (const Op& op : fitted.graph.ops) {
+    EXPECT_EQ(op.attributes.has_converter(), op.id == "conv") << op.id;
+    if (op.id != "conv") continue;
+    EXPECT_EQ(op.inputs.size(), 2u);
+    EXPECT_EQ(op.attributes.rounding(), v1::FLOOR);
+    const v1::Converter& converter = op.attributes.converter();
+    EXPECT_EQ(converter.min(), -32);
+    EXPECT_EQ(converter.max(), 31);
+    EXPECT_EQ(converter.scale_size(), 4);
+    EXPECT_EQ(converter.offset_size(), 4);
+    EXPECT_GT(converter.gain(), 1);
+    const Tensor& result = fitted.graph.tensors[op.outputs[0]];
+    EXPECT_EQ(result.quantization->zero_point[0], 0);
+  }
+  const v1::QuantizedLayer& conv = fitted.report.layers(0);
+  EXPECT_TRUE(conv.converter());
+  // Ternary weights of a uniform distribution and 6 bits.
+  EXPECT_GT(conv.output_sqnr_db(), 6);
+  EXPECT_FALSE(fitted.report.layers(1).converter());
+  // Without samples: by ranges.
+  v1::QuantizeOptions options;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      kConverterNeeds, options.mutable_needs()));
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "layers { layer: 'conv' scheme { weights: TERNARY } }",
+      options.mutable_config()));
+  const auto statistics = Calibrate(graph, Samples(graph, InOrder(8), 8));
+  ASSERT_TRUE(statistics.ok());
+  const auto unfitted = Quantize(graph, options, {.statistics = *statistics});
+  ASSERT_TRUE(unfitted.ok()) << unfitted.status();
+  EXPECT_TRUE(VerifyGraph(unfitted->graph).ok());
 }
 
 TEST(FittedTest, FewerSamplesCanBeAskedFor) {
