@@ -1,5 +1,6 @@
 // Published networks as C: every output of every layer is the interpreter's.
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 namespace edgekiln::compiler {
 namespace {
 
+// Every recipe.
 constexpr const char* kModels[] = {
     "models/resnet8_int8.tflite",   "models/ad_int8.tflite",
     "models/dscnn_int8.tflite",     "models/person_detect_int8.tflite",
@@ -22,11 +24,35 @@ constexpr const char* kModels[] = {
     "models/htvm_dscnn_mixed.onnx", "models/resnet8_int8_qdq.onnx",
 };
 
+// The default one only.
+constexpr const char* kMoreModels[] = {
+    "models/ad_int8_qdq.onnx",
+    "models/dscnn_dynamic_range.tflite",
+    "models/microkws_fp32.onnx",
+    "models/resnet8_fp32.tflite",
+    "models/htvm_ad_digital.onnx",
+    "models/htvm_dscnn_digital.onnx",
+    "models/htvm_resnet8_digital.onnx",
+    "models/htvm_resnet8_mixed.onnx",
+    "models/htvm_mobilenet_v1_0.25_96_digital.onnx",
+    "models/mobilenet_v1_0.25_128_uint8.tflite",
+    "models/cct_1_32_32_32_fp32.onnx",
+    "models/yunet_s_fp32.onnx",
+};
+
+std::vector<const char*> ModelsOf(CRecipe recipe) {
+  std::vector<const char*> models(std::begin(kModels), std::end(kModels));
+  if (recipe == CRecipe::kDefault) {
+    models.insert(models.end(), std::begin(kMoreModels), std::end(kMoreModels));
+  }
+  return models;
+}
+
 class CModelsTest : public testing::TestWithParam<CRecipe> {};
 
 TEST_P(CModelsTest, EqualTheInterpreterInEveryLayer) {
   std::vector<CNetwork> networks;
-  for (const char* path : kModels) {
+  for (const char* path : ModelsOf(GetParam())) {
     EK_REQUIRE_SHARED(path);
     auto graph = ImportModel(tests::ReadWholeFile(tests::SharedPath(path)));
     ASSERT_TRUE(graph.ok()) << path << graph.status();
