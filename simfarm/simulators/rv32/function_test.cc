@@ -53,9 +53,9 @@ class FunctionTest : public ::testing::Test {
     Assembler last(kLast);
     last.Words({kNop, kRet});
     machine_.LoadCode(main, {{"main", kMain, 0x40},
-                         {"twice", kTwice, 0x40},
-                         {"helper", kHelper, 0x40},
-                         {"last", kLast, 0x40}});
+                             {"twice", kTwice, 0x40},
+                             {"helper", kHelper, 0x40},
+                             {"last", kLast, 0x40}});
     for (const Assembler* each : {&twice, &helper, &last}) {
       const uint32_t base =
           each->here() - static_cast<uint32_t>(each->bytes().size());
