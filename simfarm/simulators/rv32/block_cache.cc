@@ -182,6 +182,7 @@ BlockCache::BlockPointer BlockCache::Build(uint32_t pc, int max_instructions) {
 Slot BlockCache::MakeSlot(const BlockInstruction& at) const {
   const Instruction& instruction = at.instruction;
   const Format format = TraitsOf(instruction.op).format;
+  const uint32_t target = at.pc + static_cast<uint32_t>(instruction.imm);
   auto handler = static_cast<Handler>(instruction.op);
   if (options_.check_stack && instruction.op == Op::kAddi &&
       ChangesStack(instruction)) {
@@ -205,12 +206,12 @@ Slot BlockCache::MakeSlot(const BlockInstruction& at) const {
       break;
     case Format::kUpper:
       if (instruction.op == Op::kAuipc) {
-        slot.imm = static_cast<int32_t>(at.pc) + instruction.imm;
+        slot.imm = static_cast<int32_t>(target);
       }
       break;
     case Format::kJump:
     case Format::kBranch:
-      slot.imm = static_cast<int32_t>(at.pc) + instruction.imm;
+      slot.imm = static_cast<int32_t>(target);
       break;
     case Format::kF3:
     case Format::kF2:
