@@ -166,6 +166,19 @@ TEST(ExecuteTest, StoresToCodeCountAtOnce) {
   EXPECT_EQ(counted, 18);
 }
 
+// The store changes code that was executed before it.
+TEST(ExecuteTest, StoresToCodeCountWhenItIsReachedAgain) {
+  TestMachine machine(
+      {.isa = {},
+       .memory = {{.name = "ram", .base = kRom, .size_bytes = kRomBytes}}});
+  Assembler code(kRom);
+  code.Li(5, kRom + 0x10).Li(6, Addi(10, 10, 100));
+  code.Words({Addi(10, 10, 1), Sw(6, 0, 5), Jal(0, -8)});
+  machine.LoadCode(code);
+  machine.Run(10);
+  EXPECT_EQ(machine.x(10), 1u + 100u);
+}
+
 // A host, or a device, that writes code does so like the core.
 TEST(ExecuteTest, WritesFromOutsideChangeCode) {
   TestMachine machine({.isa = {}});
