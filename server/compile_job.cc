@@ -21,6 +21,7 @@
 #include "server/model_stages.h"
 #include "server/quantized_stages.h"
 #include "server/report_builder.h"
+#include "server/requantization.h"
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
 #include "server/target_stages.h"
@@ -33,6 +34,7 @@
 //   model ─ import ─ simplify ─ graph ───────────┬─ describe (INSPECT)
 //             │                                  │
 //             ├─ check_fit (with each target)    │
+//             ├─ unquantize (with each target)   │
 //             │ float model only, as float32     │
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
@@ -45,6 +47,10 @@
 //       before it, for each chip whose engines   │
 //       take more than one form of a layer, or   │
 //       with an accuracy budget: choose          │
+//       the same of the float network that       │
+//       unquantize makes of a model which came   │
+//       quantized, for targets that lack its     │
+//       scheme (Requantization)                  │
 //                                                └─ set_io ─ graph ─┐
 //                                                ┌──────────────────┤
 //                                                │  convert_data or │
@@ -87,6 +93,7 @@ class CompileJob {
         request_(request),
         context_(context),
         model_(request, context, executor),
+        anew_(request, context, model_),
         beside_(executor) {}
 
   Task<JobResult> Run();
@@ -111,6 +118,7 @@ class CompileJob {
                                     const TargetRun& run) const;
   Task<absl::Status> Deploy(bool quantize);
   Task<absl::Status> CheckMetric();
+  bool HasReference() const;
   void StartQuantizedData();
   Task<absl::Status> RunOne(TargetRun& run);
   JobResult Finish();
@@ -119,6 +127,7 @@ class CompileJob {
   const v1::CreateJobRequest& request_;
   JobContext& context_;
   ModelStages model_;
+  Requantization anew_;
   std::vector<std::unique_ptr<DeployedModel>> deployed_;
   std::vector<TargetRun> runs_;  // One even if there is no target.
   TaskScope beside_;             // The other targets, and news of cycles.
@@ -197,15 +206,19 @@ Task<absl::Status> CompileJob::StartFitChecks() {
   // What does not fit may be quantized all the same.
   const bool checks = WantsProgram(request_) || !Wants(request_, v1::QUANTIZE);
   for (TargetRun& run : runs_) {
-    if (run.resolve == nullptr) continue;
+    if (run.resolve == nullptr) {
+      if (MakesIntegers()) anew_.Start(nullptr, run);
+      continue;
+    }
     const auto resolved = co_await ResolvedTarget(request_, run);
     if (!resolved.ok()) continue;  // That target's own failure.
     const auto& parts = (*resolved)->summary().target().parts();
     run.stages.set_parts({parts.begin(), parts.end()});
-    if (!checks) continue;
     const auto capabilities = Only(**resolved, "capabilities");
     const auto machine = Only(**resolved, "machine");
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
+    if (MakesIntegers()) anew_.Start(&*capabilities, run);
+    if (!checks) continue;
     v1::StageOptions options;
     options.mutable_check_fit();
     const v1::Offload offload = OffloadOf(request_);
@@ -221,10 +234,14 @@ bool CompileJob::AnyGoesOn() const {
                      [](const TargetRun& run) { return run.status.ok(); });
 }
 
-// Leaves in each run whether it can get a program. Always OK.
+// Leaves in each run whether its model is quantized anew, and whether it can
+// get a program. Always OK.
 Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
-    if (run.resolve == nullptr) continue;
+    if (run.resolve == nullptr) {
+      run.status = co_await anew_.Decide(run);
+      continue;
+    }
     const auto resolved = co_await ResolvedTarget(request_, run);
     run.status = resolved.status();
     if (run.status.ok() && model_.document() != nullptr) {
@@ -233,7 +250,11 @@ Task<absl::Status> CompileJob::AwaitFitChecks() {
           (*resolved)->summary().target().quantization_needs(),
           run.report.target_name());
     }
-    if (run.status.ok()) run.status = co_await RefusalOf(run);
+    if (run.status.ok()) run.status = co_await anew_.Decide(run);
+    // What was checked is not what is compiled then.
+    if (run.status.ok() && !run.requantized) {
+      run.status = co_await RefusalOf(run);
+    }
   }
   co_return absl::OkStatus();
 }
@@ -258,12 +279,16 @@ absl::StatusOr<SchemeChip> CompileJob::ChipOf(const v1::StageResult& resolved,
 Task<absl::Status> CompileJob::Deploy(bool quantize) {
   std::vector<v1::QuantizationNeeds> needs(runs_.size());
   std::vector<std::optional<SchemeChip>> chips(runs_.size());
+  const auto quantizes = [&](const TargetRun& run) {
+    return quantize || run.requantized.has_value();
+  };
   bool alike = true;
   for (size_t i = 0; i < runs_.size(); ++i) {
     if (model_.document() != nullptr) {
       needs[i] = model_.document()->quantized_for();
     }
-    if (!quantize || !runs_[i].status.ok()) continue;
+    alike = alike && quantizes(runs_[i]) == quantizes(runs_[0]);
+    if (!quantizes(runs_[i]) || !runs_[i].status.ok()) continue;
     if (runs_[i].resolve == nullptr) continue;  // Plain int8.
     const auto resolved = co_await ResolvedTarget(request_, runs_[i]);
     needs[i] = (*resolved)->summary().target().quantization_needs();
@@ -276,9 +301,11 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
   }
   for (size_t i = 0; i < runs_.size(); ++i) {
     if (!runs_[i].status.ok()) continue;
-    const auto found = std::find_if(
-        deployed_.begin(), deployed_.end(),
-        [&](const auto& one) { return one->IsFor(needs[i], chips[i]); });
+    const auto found =
+        std::find_if(deployed_.begin(), deployed_.end(), [&](const auto& one) {
+          return one->is_quantized_anew() == runs_[i].requantized.has_value() &&
+                 one->IsFor(needs[i], chips[i]);
+        });
     if (found != deployed_.end()) {
       runs_[i].deployed = found->get();
       continue;
@@ -286,9 +313,10 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
     const int target =
         alike ? StageSequence::kAllTargets : runs_[i].stages.target();
     deployed_.push_back(std::make_unique<DeployedModel>(
-        request_, context_, model_, needs[i], chips[i], target));
+        request_, context_, model_, runs_[i].requantized ? &anew_ : nullptr,
+        needs[i], chips[i], target));
     runs_[i].deployed = deployed_.back().get();
-    if (quantize) deployed_.back()->StartQuantizing();
+    if (quantizes(runs_[i])) deployed_.back()->StartQuantizing();
   }
   if (!MakesIntegers()) co_return absl::OkStatus();
   for (const auto& deployed : deployed_) co_await deployed->Finish();
@@ -318,6 +346,15 @@ Task<absl::Status> CompileJob::CheckMetric() {
   co_return absl::OkStatus();
 }
 
+// Whether quantized networks are compared with the model as it came. Random
+// inputs say nothing about ranges, so that accuracy would mean nothing.
+bool CompileJob::HasReference() const {
+  if (model_.import().quantized()) {
+    return anew_.exists() && anew_.calibration() != kSyntheticCalibration;
+  }
+  return model_.calibration() != kSyntheticCalibration;
+}
+
 // Everything before the targets part ways.
 Task<absl::Status> CompileJob::PrepareModel() {
   EK_CO_RETURN_IF_ERROR(co_await model_.Import());
@@ -333,6 +370,7 @@ Task<absl::Status> CompileJob::PrepareModel() {
     EK_CO_RETURN_IF_ERROR(co_await AwaitFitChecks());
     if (!AnyGoesOn()) co_return absl::OkStatus();
     if (quantize) EK_CO_RETURN_IF_ERROR(co_await model_.Calibrate());
+    if (anew_.exists()) EK_CO_RETURN_IF_ERROR(co_await anew_.Calibrate());
   }
   EK_CO_RETURN_IF_ERROR(co_await Deploy(quantize));
   if (!AnyGoesOn()) co_return absl::OkStatus();
@@ -345,13 +383,10 @@ Task<absl::Status> CompileJob::PrepareModel() {
     if (deployed->status().ok()) deployed->StartData();
   }
   EK_CO_RETURN_IF_ERROR(co_await CheckMetric());
-  // Ranges learned from random inputs say nothing about accuracy. Who converts
-  // the inputs of an integer model does not change what it computes, so that
-  // its reference is what the chips are compared with; see TargetStages.
-  if (Wants(request_, v1::VALIDATE) && !model_.import().quantized() &&
-      model_.calibration() != kSyntheticCalibration) {
-    model_.StartReference();
-  }
+  // Who converts the inputs of an integer model does not change what it
+  // computes: where its integers stay, what the chips are compared with is its
+  // reference, too; see TargetStages.
+  if (Wants(request_, v1::VALIDATE) && HasReference()) model_.StartReference();
   co_return absl::OkStatus();
 }
 
@@ -361,7 +396,7 @@ void CompileJob::StartQuantizedData() {
   for (const auto& deployed : deployed_) {
     if (deployed->status().ok()) deployed->StartData();
   }
-  if (!model_.import().quantized()) model_.StartReference();
+  if (HasReference()) model_.StartReference();
 }
 
 // All who ask for results have done so.
@@ -371,14 +406,19 @@ JobResult CompileJob::Finish() {
       if (result_.status.ok()) result_.status = run.status;
       *run.report.mutable_error() = ErrorToProto(run.status);
     }
-    run.report.set_calibration(model_.calibration());
+    run.report.set_calibration(run.requantized ? anew_.calibration()
+                                               : model_.calibration());
     if (const v1::NetworkOrigin* document = model_.document();
         document != nullptr && model_.is_imported()) {
       run.report.set_model_name(document->model_name());
       *run.report.mutable_model() = document->model();
     }
-    WarnOfUnusedCalibration(request_, model_, run.report);
+    if (!run.requantized) {
+      WarnOfUnusedCalibration(request_, model_, run.report);
+    }
+    ReportRequantization(request_, model_, run);
     AddStages(model_.stages(), run.report);
+    if (run.requantized) AddStages(anew_.stages(), run.report);
     if (run.deployed != nullptr) AddStages(run.deployed->stages(), run.report);
     AddStages(model_.reference().stages, run.report);
     AddStages(run.stages, run.report);

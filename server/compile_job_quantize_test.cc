@@ -88,10 +88,11 @@ TEST_F(QuantizeJobTest, AModelThatCameQuantizedStaysAsItIs) {
       Run(Request("int8 net", {"conv;sram=64"}, {v1::QUANTIZE},
                   "samples=20 labelled=20", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              UnorderedElementsAre(
-                  "convert_data", "import", "interpret_quantized[0]",
-                  "interpret_quantized[1]", "resolve_target", "simplify"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      UnorderedElementsAre("convert_data", "import", "interpret_quantized[0]",
+                           "interpret_quantized[1]", "resolve_target",
+                           "simplify", "unquantize"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.quantized().layers_size(), 0);
   EXPECT_THAT(report.quantized().notes(),

@@ -108,8 +108,8 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
     if (stage == "partition") ++partitions;
   }
   EXPECT_EQ(partitions, 1);
-  EXPECT_EQ(result.reports[0].stages_size(), 12);
-  EXPECT_EQ(result.reports[1].stages_size(), 12);
+  EXPECT_EQ(result.reports[0].stages_size(), 13);
+  EXPECT_EQ(result.reports[1].stages_size(), 13);
 }
 
 // How often each was executed.

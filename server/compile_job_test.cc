@@ -42,10 +42,11 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   const JobResult result =
       Run(Request("int8 net", {"conv;sram=64"}, {v1::PROFILE}));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("check_fit", "count_cycles", "emit", "import",
-                          "partition", "resolve_target", "set_io", "simplify",
-                          "simulate[0]", "synthesize_data", "tile"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("check_fit", "count_cycles", "emit", "import", "partition",
+                  "resolve_target", "set_io", "simplify", "simulate[0]",
+                  "synthesize_data", "tile", "unquantize"));
   ASSERT_EQ(result.reports.size(), 1u);
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.totals().cycles(), 200);
@@ -58,7 +59,7 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   EXPECT_EQ(report.bit_exact().outputs_compared(), 160);
   EXPECT_FALSE(report.has_accuracy());
   EXPECT_EQ(report.calibration(), "");
-  EXPECT_EQ(report.stages_size(), 11);
+  EXPECT_EQ(report.stages_size(), 12);
   EXPECT_EQ(report.stages(0).cache(), v1::Report::Stage::MISS);
 }
 
@@ -203,7 +204,7 @@ TEST_F(CompileJobTest, PlacesByCyclesWhereThereIsAChoice) {
       {"conv;sram=64",
        v1::OFFLOAD_UNSPECIFIED,
        {"check_fit", "count_cycles", "emit", "import", "partition",
-        "resolve_target", "set_io", "simplify", "tile"},
+        "resolve_target", "set_io", "simplify", "tile", "unquantize"},
        "all"},
       {"conv;sram=64", v1::ALL, {}, "all"},
       // The partition is the same.
@@ -215,7 +216,7 @@ TEST_F(CompileJobTest, PlacesByCyclesWhereThereIsAChoice) {
       {"two engines;sram=64",
        v1::ALL,
        {"check_fit", "count_cycles", "emit", "partition", "place",
-        "resolve_target", "tile"},
+        "resolve_target", "tile", "unquantize"},
        "all"},
       {"two engines;sram=64", v1::PAYING, {"check_fit", "place"}, "paying"},
   };
@@ -356,10 +357,10 @@ TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
   request.mutable_options()->set_timing_only(true);
   const JobResult result = Run(request);
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(
-      leases_->TakeExecuted(),
-      ElementsAre("check_fit", "count_cycles", "emit", "import", "partition",
-                  "resolve_target", "set_io", "simplify", "tile"));
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("check_fit", "count_cycles", "emit", "import",
+                          "partition", "resolve_target", "set_io", "simplify",
+                          "tile", "unquantize"));
   EXPECT_EQ(result.reports[0].totals().cycles(), 200);
   EXPECT_FALSE(result.reports[0].has_bit_exact());
 }
@@ -394,7 +395,7 @@ TEST_F(CompileJobTest, AQuantizedModelIsMeasuredOnTheSameChunks) {
       leases_->TakeExecuted(),
       ElementsAre("check_fit", "convert_data", "count_cycles", "emit", "import",
                   "interpret[0]", "partition", "resolve_target", "set_io",
-                  "simplify", "simulate[0]", "tile"));
+                  "simplify", "simulate[0]", "tile", "unquantize"));
   EXPECT_EQ(result.reports[0].accuracy().reference(),
             v1::Report::Accuracy::SOURCE_INT8);
 }

@@ -7,6 +7,7 @@
 
 #include "google/protobuf/util/message_differencer.h"
 #include "server/compile_job.h"
+#include "server/requantization.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -45,7 +46,12 @@ bool DeployedModel::IsFor(const v1::QuantizationNeeds& needs,
          MessageDifferencer::Equals(chip_->recipe, chip->recipe);
 }
 
+const std::string& DeployedModel::calibration() const {
+  return anew_ != nullptr ? anew_->calibration() : model_.calibration();
+}
+
 std::vector<v1::BlobRef> DeployedModel::CalibratedModel() const {
+  if (anew_ != nullptr) return anew_->CalibratedModel();
   std::vector<v1::BlobRef> inputs = {model_.compiled(), model_.statistics()};
   // Random samples show what ranges there may be, and nothing of what matters.
   if (model_.calibration() != kSyntheticCalibration) {
@@ -71,7 +77,7 @@ void DeployedModel::StartChoosing() {
 void DeployedModel::StartQuantizing() {
   config_ = QuantizationOf(request_);
   // Nothing is known of accuracy without samples.
-  const bool has_samples = model_.calibration() != kSyntheticCalibration;
+  const bool has_samples = calibration() == "DATA";
   if (chip_ && has_samples) return StartChoosing();
   StartStage();
 }
@@ -80,8 +86,15 @@ void DeployedModel::StartStage() {
   v1::StageOptions options;
   *options.mutable_quantize()->mutable_needs() = needs_;
   *options.mutable_quantize()->mutable_config() = config_;
+  // Whether to quantize has been decided.
+  options.mutable_quantize()->mutable_config()->clear_requantize();
   options.mutable_quantize()->set_rank(Wants(request_, v1::QUANTIZE));
-  quantizing_ = stages_.Start("quantize", options, CalibratedModel());
+  std::vector<v1::BlobRef> inputs = CalibratedModel();
+  if (anew_ != nullptr) {
+    const std::vector<v1::BlobRef> compared = anew_->ComparedWith();
+    inputs.insert(inputs.end(), compared.begin(), compared.end());
+  }
+  quantizing_ = stages_.Start("quantize", options, std::move(inputs));
 }
 
 v1::NetworkOrigin DeployedModel::origin() const {
@@ -93,7 +106,8 @@ v1::NetworkOrigin DeployedModel::origin() const {
   if (quantizing_ == nullptr) return origin;
   *origin.mutable_quantized_for() = needs_;
   if (config_.ByteSizeLong() > 0) *origin.mutable_quantization() = config_;
-  origin.set_ranges(model_.calibration() == kSyntheticCalibration
+  if (calibration().empty()) return origin;  // Those that the model had.
+  origin.set_ranges(calibration() == kSyntheticCalibration
                         ? v1::NetworkOrigin::SYNTHETIC
                         : v1::NetworkOrigin::DATA);
   return origin;

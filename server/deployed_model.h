@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include "server/task.h"
 
 namespace edgekiln::server {
+
+class Requantization;
 
 // A chip whose engines take more than one scheme, and what the job makes of it.
 struct SchemeChip {
@@ -38,20 +41,24 @@ bool ChoosesSchemes(const v1::CreateJobRequest& request,
 // Const methods may be called from several threads.
 class DeployedModel {
  public:
-  // `model` has been imported. Stages are reported for `target`, an index into
-  // the request's targets or kAllTargets. The arguments must outlive this.
+  // `model` has been imported. `anew`: what is quantized in place of its
+  // integers; null for a float model, and where these stay. Stages are reported
+  // for `target`, an index into the request's targets or kAllTargets. The
+  // arguments must outlive this.
   DeployedModel(const v1::CreateJobRequest& request, JobContext& context,
-                const ModelStages& model, v1::QuantizationNeeds needs,
-                std::optional<SchemeChip> chip, int target)
+                const ModelStages& model, const Requantization* anew,
+                v1::QuantizationNeeds needs, std::optional<SchemeChip> chip,
+                int target)
       : request_(request),
         model_(model),
+        anew_(anew),
         needs_(std::move(needs)),
         chip_(std::move(chip)),
         stages_(context, target),
         graph_(model.compiled()) {}
 
   // To be called in this order; each is optional.
-  void StartQuantizing();  // A float model that was calibrated.
+  void StartQuantizing();  // What was calibrated.
   // Sets graph(): for a chip with inputs and outputs in the form asked for, for
   // goal QUANTIZE as the stage left it. Sets and returns status().
   Task<absl::Status> Finish();
@@ -63,13 +70,17 @@ class DeployedModel {
              const std::optional<SchemeChip>& chip) const;
   // How schemes were chosen; empty where nothing was.
   const v1::SchemeChoice& choice() const { return choice_; }
+  bool is_quantized_anew() const { return anew_ != nullptr; }
+  // What its ranges come from, as Report.calibration.
+  const std::string& calibration() const;
   // What bundles and reports say of graph().
   v1::NetworkOrigin origin() const;
   // Quantized, inputs and outputs in the form asked for. Without a target:
   // model.compiled().
   const v1::BlobRef& graph() const { return graph_; }
   const absl::Status& status() const { return status_; }
-  // Goal QUANTIZE: what became of each layer; empty for integer models.
+  // Goal QUANTIZE: what became of each layer; empty for integer models. Of one
+  // that was quantized anew, always how far its outputs moved.
   const v1::QuantizationReport& quantization() const { return quantization_; }
   // The stage that makes the chunks. StartData() must have been called.
   const std::shared_ptr<PendingStage>& data() const { return data_; }
@@ -84,6 +95,7 @@ class DeployedModel {
 
   const v1::CreateJobRequest& request_;
   const ModelStages& model_;
+  const Requantization* const anew_;
   const v1::QuantizationNeeds needs_;
   const std::optional<SchemeChip> chip_;
   StageSequence stages_;

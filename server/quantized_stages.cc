@@ -69,7 +69,9 @@ std::shared_ptr<PendingStage> StartExport(TargetRun& run) {
 }
 
 void Describe(const v1::CreateJobRequest& request, const ModelStages& model,
-              v1::Report& report, const DeployedModel& deployed) {
+              TargetRun& run) {
+  v1::Report& report = run.report;
+  const DeployedModel& deployed = *run.deployed;
   // Both are about programs, of which there is none.
   report.clear_recipe();
   report.clear_offload();
@@ -80,10 +82,18 @@ void Describe(const v1::CreateJobRequest& request, const ModelStages& model,
   }
   report.set_quantization(
       QuantizationText(deployed.needs(), deployed.choice()));
+  if (run.requantized) {
+    quantized.set_requantized(*run.requantized);
+    // A warning says it, as in every report.
+    if (quantized.notes_size() > 0) quantized.mutable_notes()->RemoveLast();
+    return;
+  }
   if (model.import().quantized()) {
     quantized.add_notes(
         "the model came quantized and stays exactly as it is; quantize the "
-        "float model it was made from to choose how");
+        "float model it was made from to choose how, or say `requantize: ON` "
+        "in "
+        "a quantization file");
     return;
   }
   if (model.calibration() != kSyntheticCalibration) return;
@@ -105,7 +115,7 @@ bool MeasuresQuantized(const v1::CreateJobRequest& request,
 Task<absl::Status> RunQuantized(const v1::CreateJobRequest& request,
                                 const ModelStages& model, JobContext& context,
                                 TargetRun& run) {
-  Describe(request, model, run.report, *run.deployed);
+  Describe(request, model, run);
   std::shared_ptr<PendingStage> exporting;
   if (request.options().export_onnx()) exporting = StartExport(run);
   if (MeasuresQuantized(request, model)) {

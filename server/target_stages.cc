@@ -46,7 +46,8 @@ class TargetStages {
   std::shared_ptr<PendingStage> StartCounting(const Binary& binary);
   // Whether what the chips are compared with is also what accuracy is.
   bool MeasuresDeployed() const {
-    return Wants(request_, v1::VALIDATE) && model_.import().quantized();
+    return Wants(request_, v1::VALIDATE) && model_.import().quantized() &&
+           !run_.requantized;
   }
   Task<absl::Status> SimulateChunks(const Binary& binary, const Data& data);
   Task<absl::Status> Simulate(const Binary& binary);

@@ -4,6 +4,8 @@
 // What a job does for one target, or instead of one.
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +26,10 @@ struct TargetRun {
   std::shared_ptr<PendingStage> resolve = {};  // Null without a target.
   // Null without a target that could be resolved.
   std::shared_ptr<PendingStage> check_fit = {};
+  // Null where the model's integers, or floats, are all there is.
+  std::shared_ptr<PendingStage> unquantize = {};
+  // Why a model that came quantized is quantized anew; empty if it is not.
+  std::optional<std::string> requantized = {};
   // The model in the form this target needs; null if the target failed before.
   const DeployedModel* deployed = nullptr;
   v1::Report report;

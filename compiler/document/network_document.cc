@@ -94,10 +94,9 @@ absl::Status CheckOrigin(const v1::NetworkOrigin& origin) {
     return Invalid(absl::StrCat("its ranges come from an unknown source ",
                                 static_cast<int>(origin.ranges())));
   }
-  if (calibrated != origin.has_quantized_for()) {
-    return Invalid(
-        "it does not say both what ranges come from and what they "
-        "were used for");
+  // Without a source, ranges are those that the model came with.
+  if (calibrated && !origin.has_quantized_for()) {
+    return Invalid("it does not say what its ranges were used for");
   }
   const auto& ops = origin.quantized_for().per_tensor();
   bool long_name = false;

@@ -150,7 +150,6 @@ TEST(NetworkDocumentTest, OriginsAreChecked) {
        [](auto& o) {
          o.set_ranges(static_cast<v1::NetworkOrigin::Ranges>(7));
        }},
-      {"no ranges", [](auto& o) { o.clear_ranges(); }},
       {"ranges for nothing", [](auto& o) { o.clear_quantized_for(); }},
       {"many ops",
        [](auto& o) {

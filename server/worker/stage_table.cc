@@ -58,6 +58,7 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
     case Options::kChoose:
       return RunChoose(options.choose(), inputs, progress);
     case Options::kUnquantize:
+      return RunUnquantize(options.unquantize(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

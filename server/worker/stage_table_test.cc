@@ -265,6 +265,113 @@ TEST(StageTableTest, ReconstructionsAreScoredAgainstTheDataItself) {
             "samples: 2 label: 0 label: 1 score: 355.625 score: 20000.03125");
 }
 
+// A layer of two products, with a zero point that no engine of toy-shift has.
+v1::Graph LayerGraph() {
+  v1::Graph graph;
+  const auto add = [&](const char* name, int32_t zero) -> v1::Tensor& {
+    v1::Tensor& tensor = *graph.add_tensors();
+    v1::TensorType& type = *tensor.mutable_type();
+    type.set_name(name);
+    type.set_element_type(v1::INT8);
+    type.add_shape(1);
+    type.add_shape(2);
+    type.mutable_quantization()->add_scale(0.5f);
+    type.mutable_quantization()->add_zero_point(zero);
+    return tensor;
+  };
+  add("in", 7);
+  add("weights", 0).set_data("\x04\xfe");
+  add("out", 0).mutable_type()->set_shape(1, 1);
+  v1::Op& op = *graph.add_ops();
+  op.set_id("layer");
+  op.mutable_attributes()->mutable_fully_connected();
+  op.add_inputs(0);
+  op.add_inputs(1);
+  op.add_outputs(2);
+  graph.add_inputs(0);
+  graph.add_outputs(2);
+  return graph;
+}
+
+void ResolveBuiltin(const std::string& name, Bench& bench) {
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
+    if (builtin.name == name) bench.Put("target", builtin.text);
+  }
+  v1::StageOptions options;
+  options.mutable_resolve_target();
+  bench.Run(options, {"target"});
+  bench.Drop("target");
+}
+
+TEST(StageTableTest, IntegersThatNoEngineTakesAreQuantizedAnew) {
+  Bench bench;
+  const std::string came = LayerGraph().SerializeAsString();
+  bench.Put("graph", came);
+  bench.Put("source", came);
+  ResolveBuiltin("toy-shift", bench);
+  v1::StageOptions unquantize;
+  unquantize.mutable_unquantize();
+  const auto decided = bench.Run(unquantize, {"graph", "capabilities"});
+  EXPECT_EQ(decided.unquantize().reason(),
+            "shifter needs tensors with zero point 0");
+  ASSERT_EQ(bench.Count("statistics"), 1u);
+  v1::Graph real;
+  ASSERT_TRUE(real.ParseFromString(bench.Get("graph")));
+  EXPECT_EQ(real.tensors(0).type().element_type(), v1::FLOAT32);
+
+  v1::StageOptions synthesize;
+  synthesize.mutable_synthesize_data()->set_chunk_samples(16);
+  bench.Run(synthesize, {"graph"});
+  bench.Put("trial", bench.Get("chunk"));
+  v1::StageOptions quantize;
+  quantize.mutable_quantize();
+  const auto quantized =
+      bench.Run(quantize, {"graph", "statistics", "source", "trial"});
+  ASSERT_EQ(quantized.quantization().notes_size(), 1);
+  EXPECT_NE(quantized.quantization().notes(0).find("on 16 random inputs"),
+            std::string::npos);
+  EXPECT_EQ(quantized.quantization().layers_size(), 0);
+  EXPECT_TRUE(bench.warnings().empty());
+}
+
+TEST(StageTableTest, IntegersThatEnginesTakeStay) {
+  Bench bench;
+  const std::string came = LayerGraph().SerializeAsString();
+  bench.Put("graph", came);
+  ResolveBuiltin("dla-64-o-512k", bench);
+  v1::StageOptions options;
+  options.mutable_unquantize();
+  EXPECT_EQ(bench.Run(options, {"graph", "capabilities"}).unquantize().reason(),
+            "");
+  EXPECT_EQ(bench.Get("graph"), came);
+  EXPECT_EQ(bench.Count("statistics"), 0u);
+  // Who asks for it gets it, on no target as well.
+  options.mutable_unquantize()->set_requantize(v1::ON);
+  bench.Run(options, {"graph"});
+  EXPECT_NE(bench.Get("graph"), came);
+}
+
+// Converters have no use for scales.
+TEST(StageTableTest, WhatHasNoFloatFormStaysAndIsToldOf) {
+  Bench bench;
+  v1::Graph graph = LayerGraph();
+  v1::OpAttributes& layer = *graph.mutable_ops(0)->mutable_attributes();
+  layer.set_rounding(v1::FLOOR);
+  layer.mutable_converter()->set_gain(1);
+  layer.mutable_converter()->set_max(15);
+  layer.mutable_converter()->add_scale(1);
+  layer.mutable_converter()->add_offset(0);
+  bench.Put("graph", graph.SerializeAsString());
+  ResolveBuiltin("toy-shift", bench);
+  v1::StageOptions options;
+  options.mutable_unquantize();
+  bench.Run(options, {"graph", "capabilities"});
+  EXPECT_EQ(bench.Get("graph"), graph.SerializeAsString());
+  ASSERT_EQ(bench.warnings().size(), 1u);
+  EXPECT_NE(bench.warnings()[0].find("no float form"), std::string::npos);
+  EXPECT_NE(bench.warnings()[0].find("layer layer"), std::string::npos);
+}
+
 // What follows finds its results under the same keys.
 TEST(StageTableTest, SetIoLeavesTheBytesOfIntegerNetworks) {
   Bench bench;

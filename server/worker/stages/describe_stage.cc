@@ -1,6 +1,8 @@
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,8 @@
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/requantize_gain.h"
+#include "compiler/quantize/unquantize.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "proto/convert.h"
@@ -80,15 +84,40 @@ v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
   return layer;
 }
 
+// The float network that is quantized anew for engines with these capabilities,
+// if they do not take the model's integers.
+absl::StatusOr<std::optional<compiler::Graph>> FloatForm(
+    const compiler::Graph& graph, const v1::Capabilities& capabilities,
+    v1::ModelDescription& description) {
+  EK_ASSIGN_OR_RETURN(const compiler::EngineMacs macs,
+                      compiler::MacsOnEngines(graph, capabilities));
+  if (macs.on_engines == macs.all) return std::nullopt;
+  absl::StatusOr<compiler::FloatForm> form = compiler::Unquantize(graph);
+  if (!form.ok()) return std::nullopt;  // It stays as it is.
+  EK_ASSIGN_OR_RETURN(const std::string why,
+                      WhyRequantize(graph, form->graph, capabilities));
+  if (why.empty()) return std::nullopt;
+  description.add_warnings(
+      absl::StrCat("the model is quantized anew for this target (", why,
+                   "): types are shown as they came, engines as they will be"));
+  return std::move(form->graph);
+}
+
 // What a target gets by default: with integers at inputs and outputs. A float
 // model is placed in the int8 form that it gets for engines with these
 // capabilities. Placement does not depend on ranges, so any will do.
 absl::StatusOr<compiler::Graph> DeployedForm(
-    const compiler::Graph& graph, const v1::Capabilities& capabilities) {
-  if (IsQuantized(graph)) {
-    compiler::Graph integer = graph;  // Constants stay shared.
-    compiler::UseIntegerPorts(integer);
-    return integer;
+    const compiler::Graph& source, const v1::Capabilities& capabilities,
+    v1::ModelDescription& description) {
+  compiler::Graph graph = source;  // Constants stay shared.
+  if (IsQuantized(source)) {
+    EK_ASSIGN_OR_RETURN(std::optional<compiler::Graph> real,
+                        FloatForm(source, capabilities, description));
+    if (!real) {
+      compiler::UseIntegerPorts(graph);
+      return graph;
+    }
+    graph = *std::move(real);
   }
   v1::CalibrationStatistics statistics;
   statistics.set_samples(1);
@@ -169,7 +198,7 @@ absl::Status AddOutlook(const compiler::Graph& graph, const StageInputs& inputs,
                         inputs.Parse<v1::Capabilities>("capabilities"));
   }
   const absl::StatusOr<compiler::Graph> deployed =
-      DeployedForm(graph, capabilities);
+      DeployedForm(graph, capabilities, description);
   if (!deployed.ok()) {
     *description.add_problems() = ErrorToProto(deployed.status());
     return absl::OkStatus();

@@ -1,12 +1,46 @@
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "compiler/quantize/input_rows.h"
+#include "compiler/quantize/output_change.h"
 #include "compiler/quantize/quantize.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {
+namespace {
+
+// Of a model that was quantized anew: how far its outputs are from those of the
+// model as it came, on the calibration data or, without any, random inputs. The
+// last note says so.
+absl::Status AddChange(const StageInputs& inputs,
+                       const std::vector<v1::Chunk>& samples,
+                       const compiler::Graph& graph,
+                       v1::QuantizationReport& report) {
+  EK_ASSIGN_OR_RETURN(const auto stored,
+                      inputs.ParseLarge<v1::Graph>("source"));
+  EK_ASSIGN_OR_RETURN(const compiler::Graph source, GraphOf(*stored));
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> trial,
+                      inputs.ParseAll<v1::Chunk>("trial"));
+  EK_ASSIGN_OR_RETURN(const std::optional<compiler::OutputChange> change,
+                      compiler::CompareOutputs(
+                          source, graph, samples.empty() ? trial : samples));
+  report.clear_optional_output_sqnr_db();
+  if (change && change->sqnr_db) {
+    report.set_output_sqnr_db(*change->sqnr_db);
+  }
+  report.add_notes(
+      change
+          ? compiler::ToText(*change, samples.empty() ? "random inputs"
+                                                      : "calibration samples")
+          : "how far the outputs moved is not known: samples follow from "
+            "each other, or the first output is not a real number");
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                         const StageInputs& inputs,
@@ -32,6 +66,12 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                       "quantizing");
   compiler::AddInputRows(graph, quantized.graph, statistics, quantized.report);
   StageOutput output;
+  if (inputs.Has("source")) {
+    EK_RETURN_IF_ERROR(
+        AddChange(inputs, samples, quantized.graph, quantized.report));
+    output.summary.mutable_quantization()->add_notes(
+        *quantized.report.notes().rbegin());
+  }
   if (options.rank()) {
     *output.summary.mutable_quantization() = quantized.report;
   }

@@ -15,6 +15,8 @@ absl::StatusOr<StageOutput> RunImport(const v1::ImportOptions& options,
                                       const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions& options,
                                         const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunUnquantize(const v1::UnquantizeOptions& options,
+                                          const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunCalibrate(
     const v1::CollectStatisticsOptions& options, const StageInputs& inputs,
     const ProgressSink& progress);

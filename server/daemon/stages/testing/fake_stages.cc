@@ -369,6 +369,11 @@ class FakeStage {
             options_.quantize().needs().per_tensor_size() > 0) {
           return UserError("no such form");
         }
+        if (!Input("source").empty()) {
+          result_.mutable_summary()->mutable_quantization()->add_notes(
+              absl::StrCat(Input("trial").empty() ? "data" : "trial",
+                           " says 20 dB"));
+        }
         if (options_.quantize().rank()) {
           v1::QuantizationReport& report =
               *result_.mutable_summary()->mutable_quantization();
@@ -380,6 +385,16 @@ class FakeStage {
             absl::StrCat(stage, " ", all_,
                          options_.quantize().needs().ShortDebugString(),
                          options_.quantize().config().ShortDebugString()));
+      case v1::StageOptions::kUnquantize: {
+        const std::string capabilities = Input("capabilities");
+        const bool anew = absl::StrContains(capabilities, "shifts");
+        if (!anew && options_.unquantize().requantize() != v1::ON) return;
+        result_.mutable_summary()->mutable_unquantize()->set_reason(
+            "array needs zero points 0");
+        Output("graph", absl::StrCat("unquantized ", Input("graph")));
+        if (absl::StrContains(all_, "float islands")) return;
+        return Output("statistics", "ranges of integers");
+      }
       case v1::StageOptions::kPartition:
         result_.mutable_summary()->mutable_partition()->set_engines_to_choose(
             absl::StrContains(Input("capabilities"), "two engines"));

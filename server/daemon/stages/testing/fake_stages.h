@@ -6,10 +6,11 @@
 //
 // Models: "int8 ...", "float ..."; "bad ..." is a user error of import.
 // Targets: "capabilities;machine", e.g. "conv;sram=64"; "capabilities"
-// containing "per tensor" need one scale for weights; "machine" containing
-// "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
-// A sweep's cells are models x targets x recipes, of targets whose names are
-// their texts; those that hold "refused" are REFUSED.
+// containing "per tensor" need one scale for weights, "shifts" that an int8
+// model is quantized anew; "machine" containing "tiny" is a user error of tile,
+// "warns" a warning of every simulated chunk. A sweep's cells are models x
+// targets x recipes, of targets whose names are their texts; those that hold
+// "refused" are REFUSED.
 // Data: "samples=40", "labelled=40", "warns".
 
 #include <functional>
