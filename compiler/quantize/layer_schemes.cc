@@ -169,6 +169,14 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
     known = known && IsKnown(rule.scheme());
   }
   if (!known) return BadValue("a value that no key takes", "");
+  if (config.activations() != v1::QuantizationConfig::ACTIVATIONS_UNSPECIFIED &&
+      config.activations() != v1::QuantizationConfig::ACTIVATIONS_INT8) {
+    return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
+               "activations of another type than int8 are asked for",
+               "activations", "float models become int8",
+               "leave activations out, or quantize the model before: uint8 and "
+               "int16 models are taken as they are");
+  }
   const int ppm = config.ranges().percentile_ppm();
   if (ppm != 0 &&
       config.ranges().method() != v1::CalibrateOptions::PERCENTILE) {

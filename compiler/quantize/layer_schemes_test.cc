@@ -129,6 +129,7 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "percentile_ppm is 3"},
       {"ranges { percentile_ppm: 990000 }", "", "another method"},
       {"samples: -1", "", "samples is -1"},
+      {"activations: ACTIVATIONS_INT16", "", "float models become int8"},
       {"accuracy_budget_ppm: 1000001", "", "accuracy_budget_ppm is 1000001"},
       {"scheme { per_tensor: ON channels_per_scale: 4 }", "",
        "channels_per_scale: 4 for layer dense_1"},
