@@ -138,6 +138,18 @@ struct BadOrigin {
   std::function<void(v1::NetworkOrigin&)> damage;
 };
 
+// Of a model that came quantized and was quantized anew.
+TEST(NetworkDocumentTest, RangesMayBeThoseOfTheModel) {
+  v1::NetworkOrigin origin = Origin();
+  origin.clear_ranges();
+  const auto document =
+      WriteNetworkDocument(origin, Network().SerializeAsString());
+  ASSERT_TRUE(document.ok()) << document.status();
+  const auto read = ReadNetworkDocument(*document);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->origin.has_quantized_for());
+}
+
 TEST(NetworkDocumentTest, OriginsAreChecked) {
   const BadOrigin kCases[] = {
       {"long name", [](auto& o) { o.set_model_name(std::string(1025, 'n')); }},
