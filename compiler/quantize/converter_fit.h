@@ -46,7 +46,7 @@ v1::Converter ConverterWithoutSamples(const ConvertedLayer& layer,
                                       double largest_result);
 
 // Chooses a gain by the error of the results, which trades clipped codes for
-// coarse ones, and for each gain the scale and offset of each channel by linear
+// wider ones, and for each gain the scale and offset of each channel by linear
 // regression of the real results over the codes. Only results that the clamp
 // lets through count. Some thousand positions are looked at, spread evenly. Not
 // thread-safe.
