@@ -166,17 +166,17 @@ TEST(ExecuteTest, StoresToCodeCountAtOnce) {
   EXPECT_EQ(counted, 18);
 }
 
-// The store changes code that was executed before it.
+// Each round adds what the round before wrote into its instruction: 1 + 2 + 3.
 TEST(ExecuteTest, StoresToCodeCountWhenItIsReachedAgain) {
   TestMachine machine(
       {.isa = {},
        .memory = {{.name = "ram", .base = kRom, .size_bytes = kRomBytes}}});
   Assembler code(kRom);
-  code.Li(5, kRom + 0x10).Li(6, Addi(10, 10, 100));
-  code.Words({Addi(10, 10, 1), Sw(6, 0, 5), Jal(0, -8)});
+  code.Li(5, kRom + 0x18).Li(6, Addi(10, 10, 1)).Li(7, 1 << 20);
+  code.Words({Addi(10, 10, 1), Add(6, 6, 7), Sw(6, 0, 5), Jal(0, -12)});
   machine.LoadCode(code);
-  machine.Run(10);
-  EXPECT_EQ(machine.x(10), 1u + 100u);
+  machine.Run(6 + 3 * 4);
+  EXPECT_EQ(machine.x(10), 6u);
 }
 
 // A host, or a device, that writes code does so like the core.
