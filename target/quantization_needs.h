@@ -19,10 +19,10 @@ namespace edgekiln::target {
 //   the op takes some weights only, or converts sums (Numerics.ADC).
 //   weight_values are the most that a pattern takes: they bound the integers
 //   that weights are quantized to. With `converter`, the op's sums become int8
-//   by an OpAttributes.converter with just these min and max, a gain and a shift
-//   up to the largest, rounding FLOOR and an output with zero point 0; it is set
-//   if every pattern with such weights has one. `narrower` is the same of
-//   patterns that take fewer values.
+//   by an OpAttributes.converter with just these min and max, a gain and a
+//   shift up to the largest, rounding FLOOR and an output with zero point 0; it
+//   is set if every pattern with such weights has one. `narrower` is the same
+//   of patterns that take fewer values.
 // - activations: INT16, else UINT8, if no pattern takes INT8.
 // - rounding: FLOOR if every pattern that requantizes by factors has no other:
 //   of convolutions, fully connected layers and additions. Everything else,

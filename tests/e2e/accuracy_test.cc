@@ -274,8 +274,8 @@ TEST_F(ExampleModelTest, DisagreementsAddUp) {
   EXPECT_EQ(disagreement.samples(), 1000);
   EXPECT_GT(disagreement.count(), 0);
   EXPECT_LT(disagreement.count(), 500);
-  EXPECT_EQ(disagreement.sample_size(), std::min<int64_t>(
-                                            disagreement.count(), 32));
+  EXPECT_EQ(disagreement.sample_size(),
+            std::min<int64_t>(disagreement.count(), 32));
   EXPECT_DOUBLE_EQ(disagreement.interval().value(),
                    static_cast<double>(disagreement.count()) / 1000);
   // What got better and worse is the difference of both accuracies.
