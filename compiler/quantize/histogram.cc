@@ -6,17 +6,23 @@
 namespace edgekiln::compiler {
 
 uint64_t Histogram::Counts::Get(int bin) const {
+  if (high.empty()) return low[bin];
   const auto found = high.find(bin);
   return low[bin] + (found == high.end() ? 0 : found->second << 32);
 }
 
 void Histogram::Counts::Set(int bin, uint64_t count) {
   low[bin] = static_cast<uint32_t>(count);
-  high.erase(bin);
+  if (!high.empty()) high.erase(bin);
   if (count >> 32 != 0) high[bin] = count >> 32;
 }
 
 void Histogram::Widen(double magnitude) {
+  if (empty_) {
+    // Nothing to merge: tens of doublings at once.
+    while (magnitude >= std::ldexp(kBins, exponent_)) ++exponent_;
+    return;
+  }
   while (magnitude >= std::ldexp(kBins, exponent_)) {
     for (Counts* counts : {positive_.get(), negative_.get()}) {
       if (counts == nullptr) continue;
@@ -55,13 +61,45 @@ void Histogram::Count(absl::Span<const float> values) {
     negative_ = std::make_unique<Counts>();
   }
   Widen(std::max(double{largest}, -double{smallest}));
-  // Exact: the width is a power of two.
-  const double per_width = std::ldexp(1, -exponent_);
-  for (const float value : values) {
-    if (value < 0) {
-      negative_->Increment(static_cast<int>(-double{value} * per_width));
+  empty_ = false;
+  // Exact: the width is a power of two, and no product is 1024 or more.
+  const auto per_width = static_cast<float>(std::ldexp(1, -exponent_));
+  // Bins first, then counts: the former is arithmetic without branches.
+  constexpr size_t kPart = 8192;
+  std::array<int32_t, kPart> bins;
+  for (size_t first = 0; first < values.size(); first += kPart) {
+    const size_t size = std::min(kPart, values.size() - first);
+    for (size_t i = 0; i < size; ++i) {
+      const float value = values[first + i];
+      bins[i] = static_cast<int32_t>(std::abs(value) * per_width) +
+                (value < 0 ? kBins : 0);
+    }
+    CountBins(absl::MakeConstSpan(bins.data(), size));
+  }
+}
+
+// Below kBins: positive values.
+void Histogram::CountBins(absl::Span<const int32_t> bins) {
+  // Two tables by turns, as most values of many tensors are 0 and an increment
+  // would wait for the one before it.
+  std::array<std::array<uint16_t, 2 * kBins>, 2> counts;
+  constexpr size_t kMany = 512;
+  if (bins.size() >= kMany) {
+    counts = {};
+    for (size_t i = 0; i < bins.size(); ++i) ++counts[i % 2][bins[i]];
+    for (int i = 0; i < kBins; ++i) {
+      positive_->Add(i, uint32_t{counts[0][i]} + counts[1][i]);
+    }
+    for (int i = 0; i < kBins && negative_ != nullptr; ++i) {
+      negative_->Add(i, uint32_t{counts[0][kBins + i]} + counts[1][kBins + i]);
+    }
+    return;
+  }
+  for (const int32_t bin : bins) {
+    if (bin < kBins) {
+      positive_->Add(bin, 1);
     } else {
-      positive_->Increment(static_cast<int>(double{value} * per_width));
+      negative_->Add(bin - kBins, 1);
     }
   }
 }

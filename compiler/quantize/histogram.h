@@ -34,8 +34,9 @@ class Histogram {
  private:
   // What exceeds 32 bits is counted apart: it takes days of samples.
   struct Counts {
-    void Increment(int bin) {
-      if (++low[bin] == 0) ++high[bin];
+    void Add(int bin, uint32_t count) {
+      low[bin] += count;
+      if (low[bin] < count) ++high[bin];
     }
     uint64_t Get(int bin) const;
     void Set(int bin, uint64_t count);
@@ -45,10 +46,12 @@ class Histogram {
   };
 
   void Count(absl::Span<const float> values);
+  void CountBins(absl::Span<const int32_t> bins);
   void Widen(double magnitude);
 
   std::vector<float> few_;  // Until they are counted.
   bool counted_ = false;
+  bool empty_ = true;                 // Nothing was counted yet.
   std::unique_ptr<Counts> positive_;  // Bin i: [i, i+1) * width; or null.
   std::unique_ptr<Counts> negative_;  // Of magnitudes; not 0.
   int exponent_ = -40;                // The width of a bin is 2^exponent_.
