@@ -8,6 +8,8 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int64_t kPositions = 4096;
+// Pictures differ more than their positions do.
+constexpr int64_t kMostStep = 3;
 constexpr int kRounds = 3;
 constexpr double kErrors = 2;
 
@@ -18,6 +20,10 @@ int64_t StrideOf(int64_t rows) {
 }
 
 }  // namespace
+
+int64_t BiasCorrection::SampleStep(int64_t rows, int64_t samples) {
+  return std::clamp<int64_t>(rows * samples / (2 * kPositions), 1, kMostStep);
+}
 
 BiasCorrection::BiasCorrection(const v1::Clamp& clamp, double below_largest,
                                int64_t channels, int64_t rows)

@@ -20,6 +20,10 @@ namespace edgekiln::compiler {
 // double in a fixed order. Not thread-safe.
 class BiasCorrection {
  public:
+  // Every so many samples of `rows` positions each need to be looked at: where
+  // samples have many, some of them are enough.
+  static int64_t SampleStep(int64_t rows, int64_t samples);
+
   // `rows` positions in all, of `channels` values each.
   // Before a softmax over the channels, values more than `below_largest` below
   // the largest of their row do not count; infinite: all do.

@@ -41,7 +41,7 @@ std::vector<double> Naive(const SampleBatch& batch, const Graph& graph,
               .ok());
     }
     const absl::Status ran =
-        run.RunApart(layer, sums, [&](int64_t, const char* values) {
+        run.RunApart(layer, sums, 1, [&](int64_t, const char* values) {
           const auto* out = reinterpret_cast<const int32_t*>(values);
           for (int64_t i = channel; i < sums.num_elements(); i += channels) {
             elements[j].push_back(out[i]);

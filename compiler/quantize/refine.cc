@@ -244,7 +244,8 @@ class Refinement {
     const std::optional<Tensor> sums = SumsOf(op);
     if (!sums) return absl::OkStatus();
     EK_RETURN_IF_ERROR(integers_->RunApart(
-        WithoutClamp(op), *sums, [&](int64_t sample, const char* bytes) {
+        WithoutClamp(op), *sums, /*step=*/1,
+        [&](int64_t sample, const char* bytes) {
           fit.AddSums(sample * rows, rows,
                       reinterpret_cast<const int32_t*>(bytes));
         }));
@@ -275,13 +276,14 @@ class Refinement {
     const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
     const int64_t channels = real_result.shape.back();
     const int64_t rows = real_result.num_elements() / channels;
+    const int64_t step = BiasCorrection::SampleStep(rows, samples_.size());
+    const int64_t used = (samples_.size() + step - 1) / step;
     BiasCorrection correction(*ClampOf(real_op.attributes),
-                              ScoresThatCount(real_op), channels,
-                              rows * samples_.size());
+                              ScoresThatCount(real_op), channels, rows * used);
     EK_RETURN_IF_ERROR(real_.RunApart(
-        WithoutClamp(real_op), real_result,
+        WithoutClamp(real_op), real_result, step,
         [&](int64_t sample, const char* bytes) {
-          correction.AddReal(sample * rows, rows,
+          correction.AddReal(sample / step * rows, rows,
                              reinterpret_cast<const float*>(bytes));
         }));
     const Tensor& weights = quantized_.tensors[op.inputs[1]];
@@ -295,8 +297,8 @@ class Refinement {
     }
     steps.resize(static_cast<size_t>(channels), steps[0]);
     EK_RETURN_IF_ERROR(integers_->RunApart(
-        WithoutClamp(op), *sums, [&](int64_t sample, const char* bytes) {
-          correction.AddSums(sample * rows, rows,
+        WithoutClamp(op), *sums, step, [&](int64_t sample, const char* bytes) {
+          correction.AddSums(sample / step * rows, rows,
                              reinterpret_cast<const int32_t*>(bytes), steps,
                              half_step);
         }));

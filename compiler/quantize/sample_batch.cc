@@ -85,7 +85,7 @@ const char* SampleBatch::value(TensorId tensor, int64_t sample) const {
 }
 
 absl::Status SampleBatch::RunApart(
-    const Op& op, const Tensor& result,
+    const Op& op, const Tensor& result, int64_t step,
     const std::function<void(int64_t sample, const char* values)>& look) {
   std::vector<ops::TensorView> inputs = ViewsOf(graph_, op.inputs);
   ops::TensorView type = ViewOf(result);
@@ -93,7 +93,7 @@ absl::Status SampleBatch::RunApart(
                       ops::Prepare(op.attributes, inputs, {type}),
                       absl::StrCat("op ", op.id));
   const Buffer values(new char[BytesOf(result)]);
-  for (int64_t sample = 0; sample < samples_; ++sample) {
+  for (int64_t sample = 0; sample < samples_; sample += step) {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId id = op.inputs[i];
       if (id != kNoTensor) inputs[i].data = value(id, sample);

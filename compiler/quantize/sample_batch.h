@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_QUANTIZE_SAMPLE_BATCH_H_
 #define EK_COMPILER_QUANTIZE_SAMPLE_BATCH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,6 +36,9 @@ class SampleBatch {
   void Change(TensorId tensor,
               const std::function<void(char* values, int64_t bytes)>& change);
 
+  // Goes on with the first `count` samples only.
+  void Limit(int64_t count) { samples_ = std::min(samples_, count); }
+
   // Of all inputs; there are as many samples.
   absl::Status SetInputs(const CalibrationSamples& samples);
 
@@ -43,9 +47,10 @@ class SampleBatch {
   // Lets go of what graph().ops[index] was the last to read.
   void Release(int32_t index);
   // Computes `op`, on operands that are alive, with a result of the type
-  // `result`; `look` gets the values of each sample, in order.
+  // `result`, for every `step`-th sample from the first; `look` gets their
+  // values, in order.
   absl::Status RunApart(
-      const Op& op, const Tensor& result,
+      const Op& op, const Tensor& result, int64_t step,
       const std::function<void(int64_t sample, const char* values)>& look);
 
   // Of a tensor that is alive, or constant.
@@ -60,7 +65,7 @@ class SampleBatch {
   void Allocate(TensorId tensor);
 
   const Graph& graph_;
-  const int64_t samples_;
+  int64_t samples_;
   const ops::CpuPath cpu_path_;
   std::vector<int32_t> last_reader_;  // By tensor: op index; -1: is kept.
   std::vector<Buffer> values_;        // By tensor; null: not alive.
