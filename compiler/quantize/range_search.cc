@@ -10,7 +10,8 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
-#include "compiler/passes/float32_form.h"
+#include "compiler/quantize/output_error.h"
+#include "compiler/quantize/round_to_steps.h"
 #include "compiler/quantize/sample_batch.h"
 
 namespace edgekiln::compiler {
@@ -20,23 +21,19 @@ namespace {
 constexpr int kPercentiles[] = {1'000'000, 999'990, 999'970, 999'900,
                                 999'700,   999'000, 997'000, 990'000};
 // Narrower ranges are not tried once one is so much worse than the best.
-constexpr double kTooNarrow = 2;
+constexpr double kTooNarrow = 1.5;
+// A range that is hardly narrower than the one before it is not tried.
+constexpr float kNarrower = 0.95f;
 // Ways that are tried of a tensor, on average.
-constexpr int64_t kWays = 7;
-// Runs of the whole network, together: about as many as calibration does with
-// some hundred samples.
-constexpr int64_t kRuns = 1200;
-constexpr int64_t kRunsPerSample = 6;
-constexpr int64_t kMostSamples = 64;
+constexpr int64_t kWays = 5;
+// Runs of the whole network, together, by samples that there are; and at most.
+constexpr int64_t kRunsPerSample = 3;
+constexpr int64_t kRuns = 600;
+constexpr int64_t kMostSamples = 40;
 constexpr int64_t kFewestSamples = 4;
+// Of an op, beside its products: what each value costs.
+constexpr int64_t kWorkOfValue = 8;
 constexpr int64_t kSampleBytes = int64_t{64} << 20;
-
-// The value that stands for `value`.
-float Quantized(float value, float scale, float zero) {
-  const float steps = std::clamp(value / scale, -1024.0f, 1024.0f);
-  const float rounded = std::floor(steps + 0.5f) + zero;
-  return scale * (std::clamp(rounded, -128.0f, 127.0f) - zero);
-}
 
 // How the tensors of a group can be quantized, and the errors so far.
 struct Choice {
@@ -50,50 +47,67 @@ class Search {
          TensorQuantizations& quantizations)
       : graph_(graph),
         quantizations_(quantizations),
-        producers_(Producers(graph)) {
-    for (TensorId output : graph.outputs) {
-      int32_t by = producers_[output];
-      if (by >= 0 && IsCastOfFloats(graph, graph.ops[by])) {
-        output = graph.ops[by].inputs[0];
-        by = producers_[output];
-      }
-      const bool softmax = by >= 0 && graph.ops[by].attributes.has_softmax();
-      const TensorId seen = softmax ? graph.ops[by].inputs[0] : output;
-      if (graph.tensors[seen].type != v1::FLOAT32) continue;
-      outputs_.push_back(seen);
-      if (softmax) outputs_.push_back(output);
-      // Other outputs may be made later: the value has to stay.
-      last_ = std::max(last_, by);
-    }
+        outputs_(graph) {
     for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
       if (integer[i] && IsSource(i)) sources_.push_back(i);
     }
   }
 
-  // Of `samples`.
-  int64_t SamplesToTake(int64_t samples) const {
-    const int64_t ways = kWays * std::ssize(sources_);
+  // Of `samples`, at most for one tensor. The less of the network follows a
+  // tensor, the more samples it gets: a quarter of the work, twice as many.
+  int64_t SamplesToTake(int64_t samples) {
+    std::vector<double> after(graph_.ops.size(), 0);  // Work.
+    double work = 0;
+    for (int32_t i = outputs_.last_op(); i >= 0; --i) {
+      after[i] = work;
+      const Op& op = graph_.ops[i];
+      work += static_cast<double>(MacsOf(graph_, op));
+      for (const TensorId made : op.outputs) {
+        if (made == kNoTensor) continue;
+        work += static_cast<double>(kWorkOfValue *
+                                    graph_.tensors[made].num_elements());
+      }
+    }
     const int64_t bytes = 2 * LayOutBuffers(graph_, /*keep_all=*/false).bytes;
-    // Half of the network follows a tensor, on average.
+    const int64_t most = std::min(
+        {samples, kMostSamples, kSampleBytes / std::max<int64_t>(bytes, 1)});
     const int64_t runs = std::min(kRuns, kRunsPerSample * samples);
-    return std::min({kMostSamples, 2 * runs / std::max<int64_t>(ways, 1),
-                     kSampleBytes / std::max<int64_t>(bytes, 1)});
+    double roots = 0;
+    for (const int32_t source : sources_) {
+      roots += std::sqrt(after[source] / std::max(work, 1.0));
+    }
+    const double share = static_cast<double>(runs) /
+                         (static_cast<double>(kWays) * std::max(roots, 1.0));
+    int64_t all = 0;
+    for (const int32_t source : sources_) {
+      const double wanted =
+          share * std::sqrt(work / std::max(after[source], 1.0));
+      const auto count =
+          static_cast<int64_t>(std::min(wanted, static_cast<double>(most)));
+      samples_.push_back(count < kFewestSamples ? 0 : count);
+      all = std::max(all, samples_.back());
+    }
+    return all;
   }
 
   absl::Status Run(const CalibrationSamples& samples, ops::CpuPath cpu_path) {
-    SampleBatch batch(graph_, samples.size(), cpu_path, outputs_);
+    SampleBatch batch(graph_, samples.size(), cpu_path, outputs_.tensors());
     EK_RETURN_IF_ERROR(batch.SetInputs(samples));
     SampleBatch whole = batch;
-    for (int32_t i = 0; i <= last_; ++i) {
+    for (int32_t i = 0; i <= outputs_.last_op(); ++i) {
       EK_RETURN_IF_ERROR(whole.Run(i));
       whole.Release(i);
     }
     size_t next = 0;
-    for (int32_t i = 0; i <= last_; ++i) {
+    for (int32_t i = 0; i <= outputs_.last_op(); ++i) {
       EK_RETURN_IF_ERROR(batch.Run(i));
       if (next < sources_.size() && sources_[next] == i) {
+        if (samples_[next] > 0) {
+          SampleBatch some = batch;
+          some.Limit(samples_[next]);
+          EK_RETURN_IF_ERROR(Try(i, some, whole));
+        }
         ++next;
-        EK_RETURN_IF_ERROR(Try(i, batch, whole));
       }
       batch.Release(i);
     }
@@ -128,9 +142,11 @@ class Search {
     const ScaleRules rules = quantizations_.RulesOf(tensor);
     const auto add = [&](const v1::CalibrateOptions& method) {
       Quantization way = seen->QuantizationFor(method, rules);
-      if (std::find(ways.begin(), ways.end(), way) == ways.end()) {
-        ways.push_back(std::move(way));
+      for (const Quantization& other : ways) {
+        const float ratio = way.scale[0] / other.scale[0];
+        if (ratio > kNarrower && ratio < 1 / kNarrower) return;
       }
+      ways.push_back(std::move(way));
     };
     v1::CalibrateOptions method;
     method.set_method(v1::CalibrateOptions::PERCENTILE);
@@ -159,18 +175,14 @@ class Search {
         choice.errors[way] = std::numeric_limits<double>::infinity();
         continue;
       }
-      const float scale = choice.ways[way].scale[0];
-      const auto zero = static_cast<float>(choice.ways[way].zero_point[0]);
       const auto quantize = [&](char* bytes, int64_t size) {
-        auto* values = reinterpret_cast<float*>(bytes);
-        for (int64_t i = 0; i < size / kFloatBytes; ++i) {
-          values[i] = Quantized(values[i], scale, zero);
-        }
+        RoundToSteps(choice.ways[way], reinterpret_cast<float*>(bytes),
+                     size / kFloatBytes);
       };
       SampleBatch fork = batch;
       fork.Change(tensor, quantize);
       fork.Release(index);
-      for (int32_t i = index + 1; i <= last_; ++i) {
+      for (int32_t i = index + 1; i <= outputs_.last_op(); ++i) {
         EK_RETURN_IF_ERROR(fork.Run(i));
         // A pool rounds what it makes to the same steps.
         for (const TensorId made : graph_.ops[i].outputs) {
@@ -178,10 +190,7 @@ class Search {
         }
         fork.Release(i);
       }
-      double error = Error(whole, fork);
-      // A logarithm of what was rounded to 0, say.
-      if (!std::isfinite(error))
-        error = std::numeric_limits<double>::infinity();
+      const double error = outputs_.Of(whole, fork);
       choice.errors[way] += error;
       least = std::min(least, error);
       too_narrow = too_narrow || error > kTooNarrow * least;
@@ -189,37 +198,13 @@ class Search {
     return absl::OkStatus();
   }
 
-  // Noise by signal, over all outputs.
-  double Error(const SampleBatch& real, const SampleBatch& changed) const {
-    double error = 0;
-    for (const TensorId output : outputs_) {
-      const int64_t count = graph_.tensors[output].num_elements();
-      double signal = 0;
-      double noise = 0;
-      for (int64_t sample = 0; sample < real.samples(); ++sample) {
-        const auto* a =
-            reinterpret_cast<const float*>(real.value(output, sample));
-        const auto* b =
-            reinterpret_cast<const float*>(changed.value(output, sample));
-        for (int64_t i = 0; i < count; ++i) {
-          const double difference = double{a[i]} - b[i];
-          signal += double{a[i]} * a[i];
-          noise += difference * difference;
-        }
-      }
-      if (signal > 0) error += noise / signal;
-    }
-    return error;
-  }
-
   static constexpr int64_t kFloatBytes = sizeof(float);
 
   const Graph& graph_;
   TensorQuantizations& quantizations_;
-  const std::vector<int32_t> producers_;
-  std::vector<TensorId> outputs_;       // That are compared.
+  const OutputError outputs_;
   std::vector<int32_t> sources_;        // Ops, rising.
-  int32_t last_ = -1;                   // The last op that outputs_ need.
+  std::vector<int64_t> samples_;        // By source; 0: none.
   std::map<TensorId, Choice> choices_;  // By group.
 };
 
@@ -230,8 +215,8 @@ absl::Status SearchRanges(const Graph& float_graph,
                           CalibrationSamples samples, ops::CpuPath cpu_path,
                           TensorQuantizations& quantizations) {
   Search search(float_graph, integer, quantizations);
-  samples.Limit(std::max<int64_t>(search.SamplesToTake(samples.size()), 0));
-  if (samples.size() < kFewestSamples) return absl::OkStatus();
+  samples.Limit(search.SamplesToTake(samples.size()));
+  if (samples.size() == 0) return absl::OkStatus();
   return search.Run(samples, cpu_path);
 }
 
