@@ -22,6 +22,7 @@
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/converter_fit.h"
 #include "compiler/quantize/equalize.h"
+#include "compiler/quantize/equalize_activations.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_ranking.h"
 #include "compiler/quantize/layer_schemes.h"
@@ -663,7 +664,15 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
   }
   if (measures && options.config().equalization() != v1::OFF) {
     Graph equalized = float_graph;  // Constants stay shared.
-    if (Equalize(equalized, PerTensor(schemes))) {
+    bool changed = Equalize(equalized, PerTensor(schemes));
+    const ScaleRules rules = {
+        .symmetric = options.needs().symmetric_activations() ||
+                     options.config().symmetric_activations() == v1::ON,
+        .power_of_two = options.needs().power_of_two_scales()};
+    EK_ASSIGN_OR_RETURN(const bool evened,
+                        EqualizeActivations(schemes, samples, rules,
+                                            inputs.cpu_path, equalized));
+    if (changed || evened) {
       EK_ASSIGN_OR_RETURN(
           const v1::CalibrationStatistics statistics,
           Calibrate(equalized, inputs.samples, nullptr, inputs.cpu_path));
