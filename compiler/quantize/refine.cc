@@ -236,7 +236,7 @@ class Refinement {
             *result.quantization, bias),
         rows * samples_.size());
     EK_RETURN_IF_ERROR(
-        real_.RunApart(WithoutClamp(real_op), real_result,
+        real_.RunApart(WithoutClamp(real_op), real_result, /*step=*/1,
                        [&](int64_t sample, const char* bytes) {
                          fit.AddReal(sample * rows, rows,
                                      reinterpret_cast<const float*>(bytes));
