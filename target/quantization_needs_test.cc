@@ -131,7 +131,7 @@ const NeedsCase kCases[] = {
      "  activations: INT8 activation_zero_points: true"
      "  requantization: SHIFT roundings: HALF_UP } } }",
      "power_of_two_scales: true"},
-    // The widest of what patterns take; only where each of them has limits.
+    // The widest of what patterns take, and what is narrower.
     {"FewWeights",
      "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
      "  activations: INT8 weights: INT8 activation_zero_points: true"
@@ -148,7 +148,10 @@ const NeedsCase kCases[] = {
      "  patterns { ops: 'depthwise_conv2d' numerics { per_channel: true"
      "  activations: INT8 weights: INT8 activation_zero_points: true"
      "  requantization: MULTIPLIER_AND_SHIFT } } }",
-     R"(ops { op: "conv2d" weight_values: WEIGHTS_INT4 } )"
+     R"(ops { op: "conv2d" weight_values: WEIGHTS_INT4 )"
+     R"(narrower { weight_values: WEIGHTS_TERNARY } } )"
+     R"(ops { op: "depthwise_conv2d" )"
+     R"(narrower { weight_values: WEIGHTS_TERNARY } } )"
      R"(ops { op: "fully_connected" weight_values: WEIGHTS_TERNARY })"},
     // One pattern that multiplies, and nothing has to be converted.
     {"Converters",

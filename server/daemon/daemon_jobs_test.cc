@@ -27,7 +27,7 @@ TEST_F(DaemonTest, RunsAJobAndTellsItsStory) {
   const v1::Job done = Get(job.id());
   EXPECT_EQ(done.state(), v1::SUCCEEDED);
   EXPECT_EQ(done.last_sequence(), static_cast<int64_t>(events.size()));
-  EXPECT_EQ(done.stages_size(), 11);
+  EXPECT_EQ(done.stages_size(), 12);
   ASSERT_EQ(done.reports(), 1);
   v1::GetReportRequest request;
   request.set_job_id(job.id());
