@@ -167,7 +167,10 @@ TEST(NeedsTest, AreThoseOfTheChips) {
        R"(ops { op: "conv2d" weight_values: WEIGHTS_TERNARY } )"
        R"(ops { op: "fully_connected" weight_values: WEIGHTS_TERNARY } )"
        "rounding: FLOOR"},
-      {"toy-mixed", ""},
+      {"toy-mixed",
+       absl::StrCat(R"(ops { op: "conv2d" narrower { )", kCodes,
+                    R"( } } ops { op: "fully_connected" narrower { )", kCodes,
+                    " } }")},
       {"toy-int4",
        R"(ops { op: "conv2d" weight_values: WEIGHTS_INT4 } )"
        R"(ops { op: "depthwise_conv2d" weight_values: WEIGHTS_INT4 } )"
