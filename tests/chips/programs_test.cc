@@ -55,7 +55,9 @@ class ProgramsTest : public testing::TestWithParam<const ChipCase*> {
   template <typename Visit>
   void ForPrograms(const Visit& visit) {
     constexpr int kSeeds = 2;
-    const int round = testing::UnitTest::GetInstance()->random_seed();
+    const int round = GTEST_FLAG_GET(shuffle)
+                          ? testing::UnitTest::GetInstance()->random_seed()
+                          : 0;
     int visited = 0;
     for (const GraphKind& kind : GetParam()->graphs) {
       for (int seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
