@@ -109,7 +109,7 @@ TEST(COpsTest, EveryOpOnEveryTypeEqualsTheInterpreter) {
   ExpectEqual(GraphsOfAllPairs(6, 1000), {});
 }
 
-// Other seeds: for whoever changes the generator.
+// `tools/test --full`.
 TEST(COpsTest, DISABLED_OtherSeedsEqualTheInterpreter) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
