@@ -23,6 +23,10 @@ endfunction()
 # tables); they enter the stage version. TESTONLY libraries may see
 # tests/support and exist for tests only. Without tests nothing is built that
 # no program needs.
+#
+# Every header compiles by itself: x.cc includes x.h before anything else
+# (tools/check_includes.py), and all_verify_interface_header_sets compiles the
+# headers that have no such file.
 function(edgekiln_cc_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY" ""
     "SRCS;HDRS;DEPS;PRIVATE_DEPS;DATA")
@@ -43,11 +47,21 @@ function(edgekiln_cc_library name)
   add_library(edgekiln::${name} ALIAS ${name})
   target_sources(${name} ${scope}
     FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HDRS})
+  set(alone "")
+  foreach(header IN LISTS arg_HDRS)
+    string(REGEX REPLACE "\\.h$" ".cc" source "${header}")
+    if(NOT source IN_LIST arg_SRCS)
+      list(APPEND alone "${header}")
+    endif()
+  endforeach()
+  target_sources(${name} ${scope} FILE_SET alone TYPE HEADERS
+    BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${alone})
   target_include_directories(${name} ${scope} "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} ${scope} ${arg_DEPS})
   list(TRANSFORM arg_DATA PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/"
     REGEX "^[^/]")
   set_target_properties(${name} PROPERTIES
+    INTERFACE_HEADER_SETS_TO_VERIFY alone
     EK_TESTONLY "${arg_TESTONLY}"
     EK_VERSION_FILES "${arg_DATA}")
   if(NOT EK_BUILD_TESTS)
@@ -101,6 +115,8 @@ function(edgekiln_cc_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest_main
     Threads::Threads)
   set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
+  edgekiln_precompiled_options_(${name})
+  target_precompile_headers(${name} REUSE_FROM tests_precompiled)
   file(RELATIVE_PATH label "${PROJECT_SOURCE_DIR}"
     "${CMAKE_CURRENT_SOURCE_DIR}")
   if(arg_WHOLE)
@@ -113,6 +129,14 @@ function(edgekiln_cc_test name)
       TEST_PREFIX "${name}." PROPERTIES
       LABELS "${label}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+# Options of everything that uses the precompiled headers: gcc refuses them if
+# -pthread differs, and forgets which of their code is a system header's, whose
+# false warnings (gcc 12, PR 105329) it then prints.
+function(edgekiln_precompiled_options_ target)
+  target_compile_options(${target} PRIVATE
+    -pthread -Wno-restrict -Wno-array-bounds)
 endfunction()
 
 # edgekiln_fuzz_target(<name> [SEEDS script] SRCS ... DEPS ...)

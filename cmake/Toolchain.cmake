@@ -14,7 +14,9 @@ add_compile_options(-ffp-contract=off)
 
 find_program(EK_CCACHE ccache)
 if(EK_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${EK_CCACHE}")
+  # What ccache asks for where headers are precompiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    env CCACHE_SLOPPINESS=pch_defines,time_macros "${EK_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${EK_CCACHE}")
 endif()
 

@@ -6,6 +6,8 @@ usage: check_includes.py ROOT
 The configure-time check sees link lines only; this one sees what is written in
 the files: quoted, <angle>, macro and relative includes, directly and through
 other headers. Files are named from ROOT, so "../" is an error by itself.
+
+x.cc includes x.h first, which proves that x.h compiles by itself.
 """
 import os
 import pathlib
@@ -105,10 +107,15 @@ class Tree:
         if (self.root / path).is_symlink():
             self.report(path, 1, "a source file must not be a symbolic link")
         text = (self.root / path).read_text(errors="replace")
+        own = path.removesuffix(".cc") + ".h"
+        first = path.endswith(".cc") and (self.root / own).is_file()
         for number, line in logical_lines(text):
             directive = DIRECTIVE.match(line)
             if not directive:
                 continue
+            if first and directive[1].strip() != f'"{own}"':
+                self.report(path, number, f'#include "{own}" comes first')
+            first = False
             match = NAME.match(directive[1])
             if not match:
                 self.report(path, number, "an #include must name a file, "

@@ -214,6 +214,15 @@ class IncludeCheckTest(TreeTest):
                       "simfarm/simulators/dla/dla.cc -> simfarm/simulator.h "
                       "-> simfarm/host/host.h", said)
 
+    def test_own_header_comes_first(self):
+        write(self.root, "ops/own.h", "")
+        for text, said in (('#include "ops/own.h"\n#include <string>\n', 0),
+                           ('#include <string>\n#include "ops/own.h"\n', 1)):
+            write(self.root, "ops/own.cc", text)
+            self.assertEqual(self.check()[0], said)
+        self.assertIn('ops/own.cc:1: #include "ops/own.h" comes first',
+                      self.check()[1])
+
     def test_missing_table_is_an_error(self):
         write(self.root, "cmake/Layers.cmake", "set(EK_LAYERS\n)\n")
         code, _ = self.check()

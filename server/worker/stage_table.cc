@@ -57,6 +57,10 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunExportOnnx(options.export_onnx(), inputs);
     case Options::kChoose:
       return RunChoose(options.choose(), inputs, progress);
+    case Options::kEmitC:
+      return RunEmitC(options.emit_c(), inputs);
+    case Options::kBuildFirmware:
+      return RunBuildFirmware(options.build_firmware(), inputs);
     case Options::kUnquantize:
       return RunUnquantize(options.unquantize(), inputs);
     case Options::OPTIONS_NOT_SET:

@@ -198,6 +198,14 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kUnquantize:
       encoder.Add(options.unquantize().requantize());
       return absl::OkStatus();
+    case v1::StageOptions::kEmitC:
+      encoder.Add(options.emit_c().recipe().kernels());
+      return absl::OkStatus();
+    case v1::StageOptions::kBuildFirmware:
+      // Its files, not what it calls itself.
+      encoder.Add(options.build_firmware().compiler().family());
+      encoder.Add(options.build_firmware().compiler().digest());
+      return absl::OkStatus();
     case v1::StageOptions::kPartition:
       AddPlacing(encoder, options.partition().offload(),
                  options.partition().recipe());

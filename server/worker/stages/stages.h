@@ -54,6 +54,10 @@ absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                                     const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions& options,
                                     const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunEmitC(const v1::EmitCOptions& options,
+                                     const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunBuildFirmware(
+    const v1::BuildFirmwareOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                                       const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunCountCycles(

@@ -1,0 +1,33 @@
+#ifndef EK_COMPILER_CODEGEN_FIRMWARE_EMIT_FIRMWARE_H_
+#define EK_COMPILER_CODEGEN_FIRMWARE_EMIT_FIRMWARE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/firmware.pb.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+struct FirmwareSources {
+  // All but firmware.elf and its sections, which only a compiler knows.
+  v1::Program program;
+  // The network and what makes a firmware of it; docs/c_code.md has the list.
+  v1::CSourceTree sources;
+  // Estimated, by memory of the machine.
+  std::vector<int64_t> memory_bytes;
+};
+
+// The whole of `graph`, which is verified, as C for `machine`, which has
+// firmware. Errors as of EmitC(); FAILED_PRECONDITION if the machine has no
+// memory for code, constants or activations.
+absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
+                                             const v1::Machine& machine,
+                                             const v1::CRecipe& recipe);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_FIRMWARE_EMIT_FIRMWARE_H_

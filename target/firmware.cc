@@ -1,0 +1,95 @@
+#include "target/firmware.h"
+
+namespace edgekiln::target {
+namespace {
+
+CompilerUse RiscvGcc(const std::string& march, const std::string& mabi) {
+  return {.family = v1::GCC,
+          .program = "riscv64-unknown-elf-gcc",
+          .package = "gcc-riscv64-unknown-elf",
+          // The libraries that Debian's compiler brings are those of the
+          // specification of 2019, in which csr instructions belong to "i".
+          .flags = {"-march=" + march, "-mabi=" + mabi, "-misa-spec=2.2"}};
+}
+
+CompilerUse ArmGcc(const std::vector<std::string>& flags) {
+  CompilerUse use = {.family = v1::GCC,
+                     .program = "arm-none-eabi-gcc",
+                     .package = "gcc-arm-none-eabi",
+                     .flags = {"-mthumb"}};
+  use.flags.insert(use.flags.end(), flags.begin(), flags.end());
+  return use;
+}
+
+std::vector<ProcessorInfo> MakeProcessors() {
+  return {
+      {v1::RV32IM, "rv32im", true, {RiscvGcc("rv32im", "ilp32")}},
+      {v1::RV32IMC, "rv32imc", true, {RiscvGcc("rv32imc", "ilp32")}},
+      {v1::RV32IMF, "rv32imf", true, {RiscvGcc("rv32imf", "ilp32f")}},
+      {v1::CORTEX_M0PLUS, "cortex-m0plus", false,
+       {ArmGcc({"-mcpu=cortex-m0plus", "-mfloat-abi=soft"})}},
+      {v1::CORTEX_M4, "cortex-m4", false,
+       {ArmGcc({"-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"})}},
+      {v1::CORTEX_M7, "cortex-m7", false,
+       {ArmGcc({"-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"})}},
+      {v1::CORTEX_M55, "cortex-m55", false,
+       {ArmGcc({"-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"})}},
+      {v1::X86_64, "x86-64", false,
+       {{v1::GCC, "gcc", "gcc", {"-march=x86-64"}},
+        {v1::CLANG, "clang", "clang", {"-march=x86-64"}}}},
+  };
+}
+
+}  // namespace
+
+absl::Span<const ProcessorInfo> Processors() {
+  static const auto* const processors =
+      new std::vector<ProcessorInfo>(MakeProcessors());
+  return *processors;
+}
+
+const ProcessorInfo* FindProcessor(v1::Processor processor) {
+  for (const ProcessorInfo& info : Processors()) {
+    if (info.processor == processor) return &info;
+  }
+  return nullptr;
+}
+
+const CompilerUse* FindCompiler(v1::Processor processor,
+                                v1::CompilerFamily family) {
+  const ProcessorInfo* const info = FindProcessor(processor);
+  if (info == nullptr) return nullptr;
+  for (const CompilerUse& use : info->compilers) {
+    if (use.family == family) return &use;
+  }
+  return nullptr;
+}
+
+absl::string_view CompilerFamilyName(v1::CompilerFamily family) {
+  switch (family) {
+    case v1::CLANG:
+      return "clang";
+    case v1::NO_COMPILER:
+      return "none";
+    default:
+      return "gcc";
+  }
+}
+
+absl::Span<const std::string> CodeFlags() {
+  static const auto* const flags = new std::vector<std::string>{
+      "-std=c99",
+      "-O2",
+      "-ffreestanding",
+      // As the reference rounds: after every operation.
+      "-ffp-contract=off",
+      // Else loops become calls of memcpy() and memset().
+      "-fno-tree-loop-distribute-patterns",
+      // gcc 12: fewer instructions without, on processors of one issue.
+      "-fno-schedule-insns",
+      "-fno-tree-vectorize",
+  };
+  return *flags;
+}
+
+}  // namespace edgekiln::target

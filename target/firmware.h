@@ -1,0 +1,45 @@
+#ifndef EK_TARGET_FIRMWARE_H_
+#define EK_TARGET_FIRMWARE_H_
+
+// The processors that C code is made for, and how it is compiled for them.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/firmware.pb.h"
+
+namespace edgekiln::target {
+
+// How one family of compilers compiles for a processor.
+struct CompilerUse {
+  v1::CompilerFamily family{};
+  std::string program;             // Found in PATH.
+  std::string package;             // Of Debian, that has it.
+  std::vector<std::string> flags;  // Choose the processor; no others.
+};
+
+struct ProcessorInfo {
+  v1::Processor processor{};
+  std::string name;  // "rv32imc"
+  bool is_simulated = false;
+  std::vector<CompilerUse> compilers;
+};
+
+absl::Span<const ProcessorInfo> Processors();
+// Null for values that are none.
+const ProcessorInfo* FindProcessor(v1::Processor processor);
+// Null if that family has no compiler for it.
+const CompilerUse* FindCompiler(v1::Processor processor,
+                                v1::CompilerFamily family);
+// "gcc", "clang", "none".
+absl::string_view CompilerFamilyName(v1::CompilerFamily family);
+
+// Flags that decide what the code computes and that it needs no library, the
+// same for all processors.
+absl::Span<const std::string> CodeFlags();
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_FIRMWARE_H_

@@ -1,0 +1,2 @@
+// Precompiled headers need a target that has a source.
+int main() { return 0; }
