@@ -347,6 +347,11 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
                                       "the target whose engines are meant",
                                       line, FullName(&app)));
   }
+  if (given("--compiler")) {
+    EK_ASSIGN_OR_RETURN(line.compiler, ParseCompiler(raw.compiler));
+    EK_RETURN_IF_ERROR(CheckHasTarget("--compiler", "the target that runs C",
+                                      line, FullName(&app)));
+  }
   if (given("--class")) {
     EK_ASSIGN_OR_RETURN(line.job_class, ParseJobClass(raw.job_class));
   }

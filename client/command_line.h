@@ -88,6 +88,7 @@ struct CommandLine {
   std::string recipe;  // Of all targets. Empty: not given.
   // compile, profile, validate, run. Unspecified: not given.
   v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
+  v1::CompilerFamily compiler = v1::COMPILER_FAMILY_UNSPECIFIED;
   std::string data;
   std::string calibration;
   // compile: a folder; run: a .npz file; report baseline: a .json file;

@@ -74,6 +74,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_io(line.io);
   options.set_recipe(line.recipe);
   options.set_offload(line.offload);
+  options.set_compiler(line.compiler);
   SetDeadlines(line, options);
   if (!line.slot.empty()) *request.mutable_slot() = SlotOf(line.slot);
   for (const v1::InputTransform& transform : line.transforms) {

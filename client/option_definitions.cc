@@ -67,6 +67,15 @@ void AddOffload(CLI::App& app, RawOptions& raw) {
       ->type_name("all|paying|none");
 }
 
+void AddCompiler(CLI::App& app, RawOptions& raw) {
+  app.add_option("--compiler", raw.compiler,
+                 WrapHelp("What builds the C code of a target that runs C "
+                          "(rv32imc, cortex-m4, ...): gcc (default), clang, or "
+                          "none, which gives the code and estimates. A worker "
+                          "must have it; no other is taken instead"))
+      ->type_name("gcc|clang|none");
+}
+
 void AddData(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--data", raw.line.data, WrapHelp(help))->type_name("DATA");
 }
@@ -209,6 +218,7 @@ void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets,
   AddTarget(app, raw, targets);
   AddRecipe(app, raw);
   AddOffload(app, raw);
+  AddCompiler(app, raw);
   AddQuantization(app, raw);
   AddIo(app, raw);
   AddStages(app, raw);

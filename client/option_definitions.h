@@ -24,6 +24,7 @@ struct RawOptions {
   std::string accuracy_budget;
   std::string io;
   std::string offload;
+  std::string compiler;
   std::string seed;
   std::vector<std::string> dimensions;
   std::vector<std::string> bound_inputs;

@@ -227,6 +227,16 @@ absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {
       "leave it out for all that engines take");
 }
 
+absl::StatusOr<v1::CompilerFamily> ParseCompiler(absl::string_view text) {
+  if (text == "gcc") return v1::GCC;
+  if (text == "clang") return v1::CLANG;
+  if (text == "none") return v1::NO_COMPILER;
+  return UsageError(
+      absl::StrCat("'", text, "' is no family of compilers"), "--compiler",
+      "gcc, clang or none",
+      "leave it out for gcc; the worker knows the program's name");
+}
+
 absl::StatusOr<v1::Metric> ParseMetric(absl::string_view text) {
   std::vector<std::string> names;
   for (int number = v1::METRIC_UNSPECIFIED + 1; v1::Metric_IsValid(number);

@@ -39,6 +39,7 @@ absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);
 
 // "all", "paying" or "none".
 absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text);
+absl::StatusOr<v1::CompilerFamily> ParseCompiler(absl::string_view text);
 // "top1".
 absl::StatusOr<v1::Metric> ParseMetric(absl::string_view text);
 // "0.02", "1e-4": 0 or more.

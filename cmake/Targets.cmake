@@ -136,7 +136,8 @@ endfunction()
 # false warnings (gcc 12, PR 105329) it then prints.
 function(edgekiln_precompiled_options_ target)
   target_compile_options(${target} PRIVATE
-    -pthread -Wno-restrict -Wno-array-bounds)
+    -pthread -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-stringop-overread)
 endfunction()
 
 # edgekiln_fuzz_target(<name> [SEEDS script] SRCS ... DEPS ...)

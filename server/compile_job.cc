@@ -17,6 +17,7 @@
 #include "server/chosen_recipe.h"
 #include "server/deployed_model.h"
 #include "server/document_fit.h"
+#include "server/firmware_stages.h"
 #include "server/job_report.h"
 #include "server/model_stages.h"
 #include "server/quantized_stages.h"
@@ -61,6 +62,8 @@
 //                      │      capabilities,        │
 //                      │      machine              │
 //        partition ─ tile ─ emit ─ program ────────┘
+//            │                of targets that run C code instead:
+//            │                emit_c ─ build_firmware ─ program
 //            ├─ place         between them, where cycles decide: more than one
 //            │                engine takes an op, or PAYING
 //            ├─ bundle        (COMPILE)
@@ -218,7 +221,8 @@ Task<absl::Status> CompileJob::StartFitChecks() {
     const auto machine = Only(**resolved, "machine");
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
     if (MakesIntegers()) anew_.Start(&*capabilities, run);
-    if (!checks) continue;
+    // Whether C code fits, its compiler says.
+    if (!checks || HasFirmware((*resolved)->summary().target())) continue;
     v1::StageOptions options;
     options.mutable_check_fit();
     const v1::Offload offload = OffloadOf(request_);

@@ -6,12 +6,14 @@
 
 #include <coroutine>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/firmware.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/stage.pb.h"
@@ -77,6 +79,10 @@ class JobContext {
   virtual ~JobContext() = default;
   // Looks the stage up and, if its result is not there, has it executed.
   virtual std::shared_ptr<PendingStage> Start(StageCall call) = 0;
+  // The compiler that a stage of this family and program would run now. Absent:
+  // no worker has shown one yet; then the stage says only which it wants.
+  virtual std::optional<v1::Compiler> FindCompiler(
+      v1::CompilerFamily family, const std::string& program) = 0;
   // For those who watch: running totals of simulated samples, and the cycles of
   // a target.
   virtual void OnSamples(const v1::JobEvent::Samples& samples) = 0;

@@ -121,6 +121,13 @@ void Add(const v1::StageSummary::Samples& chunk,
   total.set_outputs_compared(total.outputs_compared() +
                              chunk.outputs_compared());
   total.set_mismatches(total.mismatches() + chunk.mismatches());
+  if (chunk.cycles_max() > 0) {
+    total.set_cycles_min(
+        total.cycles_max() == 0
+            ? chunk.cycles_min()
+            : std::min(total.cycles_min(), chunk.cycles_min()));
+    total.set_cycles_max(std::max(total.cycles_max(), chunk.cycles_max()));
+  }
   total.mutable_predicted()->MergeFrom(chunk.predicted());
   total.mutable_label()->MergeFrom(chunk.label());
   total.mutable_score()->MergeFrom(chunk.score());
@@ -215,10 +222,16 @@ void AddProgram(const v1::StageSummary::Target& target,
   AddKinds(report);
   totals.set_cycles(simulated.cycles());
   totals.set_io(io);
-  // The forms differ by these conversions and nothing else.
-  totals.set_cycles_other_io(
-      simulated.cycles() + (io == v1::IO_FLOAT ? -emit.io_conversion_cycles()
-                                               : emit.io_conversion_cycles()));
+  // The forms differ by these conversions and nothing else. What they cost
+  // firmware is not known.
+  if (!target.processor()) {
+    totals.set_cycles_other_io(simulated.cycles() +
+                               (io == v1::IO_FLOAT
+                                    ? -emit.io_conversion_cycles()
+                                    : emit.io_conversion_cycles()));
+  }
+  totals.set_instructions(simulated.instructions());
+  totals.set_setup_instructions(simulated.setup_instructions());
   totals.set_macs(macs);
   totals.set_engine_macs(engine_macs);
   totals.set_host_cycles(host_cycles);
@@ -234,7 +247,33 @@ void AddProgram(const v1::StageSummary::Target& target,
   memory.set_ram_bytes(emit.ram_bytes());
   memory.set_sram_peak_bytes(emit.sram_peak_bytes());
   *memory.mutable_memories() = emit.memories();
+  if (emit.has_sections()) *memory.mutable_sections() = emit.sections();
   *report.mutable_tensors() = emit.tensors();
+}
+
+v1::SimReport EstimateOf(const v1::StageSummary::Target& target,
+                         const v1::StageSummary::Emit& emit) {
+  v1::SimReport estimate;
+  for (const v1::Program::Layer& layer : emit.layers()) {
+    v1::SimReport::LayerCycles& row = *estimate.add_layers();
+    row.set_layer(estimate.layers_size() - 1);
+    row.set_cycles(layer.predicted_cycles());
+    row.set_compute_cycles(layer.predicted_cycles());
+    row.set_fidelity(v1::ESTIMATE);
+    estimate.set_cycles(estimate.cycles() + layer.predicted_cycles());
+  }
+  v1::SimReport::EngineBusy& host = *estimate.add_engines();
+  host.set_name(target.machine().host_name());
+  host.set_clock_hz(target.machine().clock_hz());
+  host.set_busy_cycles(estimate.cycles());
+  return estimate;
+}
+
+void AddCycleRange(const v1::StageSummary::Samples& simulated,
+                   v1::Report& report) {
+  if (simulated.cycles_max() == 0) return;
+  report.mutable_totals()->set_cycles_min(simulated.cycles_min());
+  report.mutable_totals()->set_cycles_max(simulated.cycles_max());
 }
 
 v1::JobEvent::Counted CountedOf(int target, v1::Report report) {

@@ -35,6 +35,14 @@ void AddProgram(const v1::StageSummary::Target& target,
                 const v1::SimReport& simulated, v1::IoForm io,
                 v1::Report& report);
 
+// What is known of a program that nothing simulates: predicted cycles.
+v1::SimReport EstimateOf(const v1::StageSummary::Target& target,
+                         const v1::StageSummary::Emit& emit);
+
+// Fills totals.cycles_min and cycles_max, of firmware.
+void AddCycleRange(const v1::StageSummary::Samples& simulated,
+                   v1::Report& report);
+
 // A report that AddProgram() has filled, in the form in which it is told to
 // those who watch: without segments and tensors, and without layers where it
 // would be larger than kMaxCountedBytes.

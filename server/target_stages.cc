@@ -1,5 +1,6 @@
 #include "server/target_stages.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "server/accuracy.h"
 #include "server/accuracy_stages.h"
 #include "server/chosen_recipe.h"
+#include "server/firmware_stages.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
@@ -33,8 +35,11 @@ class TargetStages {
   // What the compiler made of it.
   struct Binary {
     v1::BlobRef program = {};
-    v1::BlobRef constants = {};
+    // Of firmware, its ELF file: absent without a compiler.
+    std::optional<v1::BlobRef> constants = {};
     v1::BlobRef machine = {};
+    std::optional<v1::BlobRef> c_sources = {};  // Of firmware.
+    bool is_simulated = true;
     std::shared_ptr<PendingStage> emitting = {};  // Is over.
   };
 
@@ -43,16 +48,20 @@ class TargetStages {
                                           const v1::BlobRef& machine);
   Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
-  std::shared_ptr<PendingStage> StartCounting(const Binary& binary);
+  Task<absl::StatusOr<std::shared_ptr<PendingStage>>> StartCounting(
+      const Binary& binary);
   // Whether what the chips are compared with is also what accuracy is.
   bool MeasuresDeployed() const {
     return Wants(request_, v1::VALIDATE) && model_.import().quantized() &&
            !run_.requantized;
   }
   Task<absl::Status> SimulateChunks(const Binary& binary, const Data& data);
+  Task<absl::Status> InterpretChunks(const Data& data);
   Task<absl::Status> Simulate(const Binary& binary);
   Task<absl::Status> PackOutputs(const std::vector<v1::Digest>& outputs);
   void AddArtifact(const std::string& path, const v1::Digest& digest);
+  void WarnOfWhatIsNotThere(const v1::StageSummary::Target& target,
+                            const Binary& binary);
 
   const v1::CreateJobRequest& request_;
   const ModelStages& model_;
@@ -115,6 +124,18 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef capabilities,
                          Only(resolved, "capabilities"));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
+  if (HasFirmware(resolved.summary().target())) {
+    EK_CO_ASSIGN_OR_RETURN(
+        const Firmware firmware,
+        co_await MakeFirmware(request_, resolved.summary().target(), machine,
+                              recipe.c(), context_, run_));
+    co_return Binary{.program = firmware.program,
+                     .constants = firmware.elf,
+                     .machine = machine,
+                     .c_sources = firmware.c_sources,
+                     .is_simulated = firmware.is_simulated,
+                     .emitting = firmware.emitting};
+  }
 
   EK_CO_ASSIGN_OR_RETURN(
       const v1::BlobRef placed,
@@ -133,7 +154,7 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
       run_.stages.Start("emit", emit, {placed, tiling, machine});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
-  Binary binary{.machine = machine, .emitting = emitting};
+  Binary binary = {.machine = machine, .emitting = emitting};
   EK_CO_ASSIGN_OR_RETURN(binary.program, Only(emitted, "program"));
   EK_CO_ASSIGN_OR_RETURN(binary.constants, Only(emitted, "constants"));
   co_return binary;
@@ -146,13 +167,16 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   options.mutable_bundle()->set_recipe_name(run_.report.recipe());
   *options.mutable_bundle()->mutable_network() = run_.deployed->origin();
   // The manifest names what the bundle was made from.
-  return run_.stages.Start(
-      "bundle", options,
-      {binary.program, binary.constants, binary.machine, run_.deployed->graph(),
-       As("target", target.digest())});
+  std::vector<v1::BlobRef> inputs = {binary.program};
+  if (binary.constants) inputs.push_back(*binary.constants);
+  inputs.push_back(binary.machine);
+  inputs.push_back(run_.deployed->graph());
+  inputs.push_back(As("target", target.digest()));
+  if (binary.c_sources) inputs.push_back(*binary.c_sources);
+  return run_.stages.Start("bundle", options, std::move(inputs));
 }
 
-std::shared_ptr<PendingStage> TargetStages::StartCounting(
+Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
     const Binary& binary) {
   v1::StageOptions options;
   // Where samples are simulated anyway, their values need not be computed for
@@ -163,9 +187,17 @@ std::shared_ptr<PendingStage> TargetStages::StartCounting(
   options.mutable_count_cycles()->set_timeline(request_.options().timeline());
   std::vector<v1::BlobRef> inputs = {binary.program};
   // Without values, constants are not even brought to the worker.
-  if (!timing_only) inputs.push_back(binary.constants);
+  if (!timing_only || binary.c_sources) inputs.push_back(*binary.constants);
   inputs.push_back(binary.machine);
-  return run_.stages.Start("count_cycles", options, std::move(inputs));
+  // The cycles of firmware depend on data.
+  if (binary.c_sources && WantsSamples(request_)) {
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                           co_await ResultOf(run_.deployed->data()));
+    EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+    inputs.push_back(run_.deployed->graph());
+    inputs.push_back(As("chunk", data.chunks[0]));
+  }
+  co_return run_.stages.Start("count_cycles", options, std::move(inputs));
 }
 
 Task<absl::Status> TargetStages::PackOutputs(
@@ -214,7 +246,7 @@ Task<absl::Status> TargetStages::SimulateChunks(const Binary& binary,
                             const v1::BlobRef* digests) {
     v1::StageOptions options;
     options.mutable_simulate()->set_compare_layers(true);
-    std::vector<v1::BlobRef> inputs = {binary.program, binary.constants,
+    std::vector<v1::BlobRef> inputs = {binary.program, *binary.constants,
                                        binary.machine, run_.deployed->graph(),
                                        As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
@@ -261,6 +293,30 @@ Task<absl::Status> TargetStages::SimulateChunks(const Binary& binary,
   co_return co_await ForEachPreparedChunk(data, interpret, start, collect);
 }
 
+// Where nothing simulates the chip: its integers, as the reference computes
+// them.
+Task<absl::Status> TargetStages::InterpretChunks(const Data& data) {
+  const auto start = [&](size_t i, const v1::Digest& chunk,
+                         const std::vector<v1::BlobRef>& states) {
+    v1::StageOptions options;
+    options.mutable_interpret();
+    std::vector<v1::BlobRef> inputs = {run_.deployed->graph(),
+                                       As("chunk", chunk)};
+    inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
+                             inputs);
+  };
+  const auto collect = [&](const v1::StageResult& result) -> absl::Status {
+    EK_RETURN_IF_ERROR(AddChunk(result, simulated_));
+    if (MeasuresDeployed()) EK_RETURN_IF_ERROR(AddChunk(result, interpreted_));
+    context_.OnSamples(ProgressOf(simulated_.totals, data.samples,
+                                  run_.stages.target(), metric_));
+    return absl::OkStatus();
+  };
+  co_return co_await ForEachChunk(data, start, collect);
+}
+
 Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(run_.deployed->data()));
@@ -270,8 +326,13 @@ Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
     EK_CO_ASSIGN_OR_RETURN(metric_,
                            ChooseMetric(request_.options(), data.summary));
   }
-  EK_CO_RETURN_IF_ERROR(co_await SimulateChunks(binary, data));
-  AddBitExact(simulated_.totals, run_.report);
+  if (binary.is_simulated) {
+    EK_CO_RETURN_IF_ERROR(co_await SimulateChunks(binary, data));
+    AddBitExact(simulated_.totals, run_.report);
+    AddCycleRange(simulated_.totals, run_.report);
+  } else {
+    EK_CO_RETURN_IF_ERROR(co_await InterpretChunks(data));
+  }
   if (Wants(request_, v1::RUN)) {
     EK_CO_RETURN_IF_ERROR(co_await PackOutputs(simulated_.outputs.chunks));
   }
@@ -306,32 +367,66 @@ Task<absl::Status> TellCounted(std::shared_ptr<PendingStage> resolving,
   co_return absl::OkStatus();
 }
 
+void TargetStages::WarnOfWhatIsNotThere(const v1::StageSummary::Target& target,
+                                        const Binary& binary) {
+  if (!binary.c_sources) {
+    if (request_.options().compiler() != v1::COMPILER_FAMILY_UNSPECIFIED) {
+      run_.report.add_warnings(
+          "the compiler is not used: the target runs no C code");
+    }
+    return;
+  }
+  if (binary.is_simulated) return;
+  run_.report.add_warnings(absl::StrCat(
+      binary.constants ? "nothing simulates " : "no compiler, no run on ",
+      target.machine().host_name(), ": cycles are estimated from the code",
+      Wants(request_, v1::VALIDATE) || Wants(request_, v1::RUN)
+          ? ", and values are the reference interpreter's"
+          : ""));
+}
+
 Task<absl::Status> TargetStages::Run() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
                          co_await ResultOf(run_.resolve));
+  const v1::StageSummary::Target& target = resolved.summary().target();
   EK_CO_ASSIGN_OR_RETURN(const Binary binary, co_await Compile(resolved));
   *run_.report.mutable_program() = binary.program.digest();
+  WarnOfWhatIsNotThere(target, binary);
 
   std::shared_ptr<PendingStage> bundling;
   if (Wants(request_, v1::COMPILE)) bundling = StartBundle(binary);
-  const std::shared_ptr<PendingStage> counting = StartCounting(binary);
-  if (WantsSamples(request_)) {
-    beside_.Spawn(
-        TellCounted(run_.resolve, binary.emitting, counting, model_.io(),
-                    run_.stages.target(), run_.report, context_),
-        run_.told);
+  std::shared_ptr<PendingStage> counting;
+  if (binary.is_simulated) {
+    EK_CO_ASSIGN_OR_RETURN(counting, co_await StartCounting(binary));
+    if (WantsSamples(request_)) {
+      beside_.Spawn(
+          TellCounted(run_.resolve, binary.emitting, counting, model_.io(),
+                      run_.stages.target(), run_.report, context_),
+          run_.told);
+    }
+  }
+  // What is only profiled has nothing to compare there.
+  if (WantsSamples(request_) &&
+      (binary.is_simulated || Wants(request_, v1::VALIDATE) ||
+       Wants(request_, v1::RUN))) {
     EK_CO_RETURN_IF_ERROR(co_await Simulate(binary));
   }
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(binary.emitting));
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
-                         co_await ResultOf(counting));
-  AddProgram(resolved.summary().target(), emitted.summary().emit(),
-             counted.summary().sim_report(), model_.io(), run_.report);
-  if (request_.options().timeline()) {
-    EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
-                           Only(counted, "timeline"));
-    AddArtifact("timeline.pb", timeline.digest());
+  if (counting == nullptr) {
+    AddProgram(target, emitted.summary().emit(),
+               EstimateOf(target, emitted.summary().emit()), model_.io(),
+               run_.report);
+  } else {
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
+                           co_await ResultOf(counting));
+    AddProgram(target, emitted.summary().emit(), counted.summary().sim_report(),
+               model_.io(), run_.report);
+    if (request_.options().timeline()) {
+      EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
+                             Only(counted, "timeline"));
+      AddArtifact("timeline.pb", timeline.digest());
+    }
   }
   if (bundling == nullptr) co_return absl::OkStatus();
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& bundled,

@@ -26,15 +26,25 @@ std::vector<ProcessorInfo> MakeProcessors() {
       {v1::RV32IM, "rv32im", true, {RiscvGcc("rv32im", "ilp32")}},
       {v1::RV32IMC, "rv32imc", true, {RiscvGcc("rv32imc", "ilp32")}},
       {v1::RV32IMF, "rv32imf", true, {RiscvGcc("rv32imf", "ilp32f")}},
-      {v1::CORTEX_M0PLUS, "cortex-m0plus", false,
+      {v1::CORTEX_M0PLUS,
+       "cortex-m0plus",
+       false,
        {ArmGcc({"-mcpu=cortex-m0plus", "-mfloat-abi=soft"})}},
-      {v1::CORTEX_M4, "cortex-m4", false,
+      {v1::CORTEX_M4,
+       "cortex-m4",
+       false,
        {ArmGcc({"-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"})}},
-      {v1::CORTEX_M7, "cortex-m7", false,
+      {v1::CORTEX_M7,
+       "cortex-m7",
+       false,
        {ArmGcc({"-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"})}},
-      {v1::CORTEX_M55, "cortex-m55", false,
+      {v1::CORTEX_M55,
+       "cortex-m55",
+       false,
        {ArmGcc({"-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"})}},
-      {v1::X86_64, "x86-64", false,
+      {v1::X86_64,
+       "x86-64",
+       false,
        {{v1::GCC, "gcc", "gcc", {"-march=x86-64"}},
         {v1::CLANG, "clang", "clang", {"-march=x86-64"}}}},
   };
@@ -76,11 +86,38 @@ absl::string_view CompilerFamilyName(v1::CompilerFamily family) {
   }
 }
 
+absl::Span<const InstructionClass> InstructionClasses() {
+  static constexpr InstructionClass kClasses[] = {{"alu"},
+                                                  {"branch_not_taken"},
+                                                  {"branch_taken"},
+                                                  {"csr"},
+                                                  {"divide"},
+                                                  {"float_add"},
+                                                  {"float_convert"},
+                                                  {"float_divide"},
+                                                  {"float_multiply"},
+                                                  {"float_multiply_add"},
+                                                  {"float_simple"},
+                                                  {"float_sqrt"},
+                                                  {"jump"},
+                                                  {"jump_register"},
+                                                  {"load"},
+                                                  {"load_use_stall", 0},
+                                                  {"multiply"},
+                                                  {"multiply_high"},
+                                                  {"store"},
+                                                  {"system"},
+                                                  {"trap_entry", 0}};
+  return kClasses;
+}
+
 absl::Span<const std::string> CodeFlags() {
   static const auto* const flags = new std::vector<std::string>{
       "-std=c99",
       "-O2",
       "-ffreestanding",
+      // The linker script places the arena by its section.
+      "-fdata-sections",
       // As the reference rounds: after every operation.
       "-ffp-contract=off",
       // Else loops become calls of memcpy() and memset().

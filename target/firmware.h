@@ -3,6 +3,7 @@
 
 // The processors that C code is made for, and how it is compiled for them.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ const CompilerUse* FindCompiler(v1::Processor processor,
                                 v1::CompilerFamily family);
 // "gcc", "clang", "none".
 absl::string_view CompilerFamilyName(v1::CompilerFamily family);
+
+// What FirmwareDescriptor.costs can name, and the least that it costs: 0 of
+// what is added to others, else 1. Sorted; as simfarm/simulators/rv32/costs.h.
+struct InstructionClass {
+  absl::string_view name;
+  int64_t least_cycles = 1;
+};
+absl::Span<const InstructionClass> InstructionClasses();
 
 // Flags that decide what the code computes and that it needs no library, the
 // same for all processors.

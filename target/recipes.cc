@@ -108,6 +108,22 @@ absl::StatusOr<v1::PartitionRecipe> ResolvePartition(
   return resolved;
 }
 
+absl::StatusOr<v1::CRecipe> ResolveC(const v1::TargetDescriptor& descriptor,
+                                     const v1::RecipeDescriptor& recipe) {
+  v1::CRecipe resolved;
+  if (recipe.c_kernels() == v1::CRecipe::KERNELS_UNSPECIFIED) return resolved;
+  if (!descriptor.host().has_firmware() ||
+      !v1::CRecipe::Kernels_IsValid(recipe.c_kernels())) {
+    return InvalidTarget(
+        {.what = "kernels of C code for a target that has none, or unknown ones",
+         .where = "c_kernels",
+         .limit = "SMALL, PLAIN, UMA, TABLE, where host has firmware",
+         .fix = "leave c_kernels out"});
+  }
+  resolved.set_kernels(recipe.c_kernels());
+  return resolved;
+}
+
 absl::Status CheckTexts(const v1::RecipeDescriptor& recipe) {
   if (!IsRecipeName(recipe.name())) {
     return InvalidTarget(
@@ -181,6 +197,9 @@ absl::StatusOr<ResolvedRecipes> ResolveRecipes(
     if (partition.separate_requantization_size() > 0) {
       *out.mutable_partition() = std::move(partition);
     }
+    EK_ASSIGN_OR_RETURN(const v1::CRecipe c, ResolveC(descriptor, recipe),
+                        where);
+    if (c.kernels() != v1::CRecipe::KERNELS_UNSPECIFIED) *out.mutable_c() = c;
   }
   return resolved;
 }

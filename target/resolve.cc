@@ -17,6 +17,7 @@
 #include "target/op_variables.h"
 #include "target/parameters.h"
 #include "target/recipes.h"
+#include "target/resolve_firmware.h"
 #include "target/resolve_patterns.h"
 #include "target/validate_machine.h"
 
@@ -41,6 +42,8 @@ absl::Status CheckCounts(const v1::TargetDescriptor& descriptor) {
   EK_RETURN_IF_ERROR(CheckCount(descriptor.links_size(), "links"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.engines_size(), "engines"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.host().costs_size(), "costs"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.host().firmware().costs_size(),
+                                "host: firmware: costs"));
   for (const v1::Preset& preset : descriptor.presets()) {
     EK_RETURN_IF_ERROR(CheckCount(preset.set_size(), "presets: set"));
   }
@@ -91,6 +94,11 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
     EK_RETURN_IF_ERROR(CheckProvenance(
         cost.provenance(), absl::StrCat("host: costs \"", cost.op(), "\"")));
   }
+  for (const auto& cost : descriptor.host().firmware().costs()) {
+    EK_RETURN_IF_ERROR(CheckProvenance(
+        cost.provenance(), absl::StrCat("host: firmware: costs \"",
+                                        cost.instruction_class(), "\"")));
+  }
   return absl::OkStatus();
 }
 
@@ -111,6 +119,7 @@ absl::Status CheckNamesOfParameters(const v1::TargetDescriptor& descriptor) {
   return absl::OkStatus();
 }
 
+constexpr int64_t kMaxWaitCycles = 1'000'000;
 constexpr char kHostName[] = "host";  // In lists of who reaches what.
 constexpr char kActors[] = "host and engines";
 
@@ -173,6 +182,18 @@ absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
                         EvaluateConstant(memory.capacity_bytes_expr(), values),
                         absl::StrCat(where, ": capacity_bytes_expr"));
     resolved->set_capacity_bytes(capacity);
+    if (memory.wait_cycles_expr().empty()) continue;
+    EK_ASSIGN_OR_RETURN(const int64_t wait,
+                        EvaluateConstant(memory.wait_cycles_expr(), values),
+                        absl::StrCat(where, ": wait_cycles_expr"));
+    if (wait < 0 || wait > kMaxWaitCycles) {
+      return InvalidTarget({.what = absl::StrCat("value ", wait,
+                                                 " is out of range"),
+                            .where = absl::StrCat(where, ": wait_cycles_expr"),
+                            .limit = absl::StrCat("0 to ", kMaxWaitCycles),
+                            .fix = "correct the expression"});
+    }
+    resolved->set_wait_cycles(static_cast<int32_t>(wait));
   }
   return absl::OkStatus();
 }
@@ -327,6 +348,10 @@ absl::Status SetHost(const v1::HostDescriptor& host,
     v1::Machine::HostClass* resolved = machine->add_host_costs();
     resolved->set_op(cost.op());
     resolved->set_cycles_expr(cost.cycles_expr());
+  }
+  if (host.has_firmware()) {
+    EK_ASSIGN_OR_RETURN(*machine->mutable_firmware(),
+                        ResolveFirmware(host.firmware(), values));
   }
   return absl::OkStatus();
 }

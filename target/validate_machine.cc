@@ -16,6 +16,7 @@
 #include "target/isa_view.h"
 #include "target/memories.h"
 #include "target/op_variables.h"
+#include "target/validate_firmware.h"
 #include "target/validate_pattern.h"
 
 namespace edgekiln::target {
@@ -257,7 +258,8 @@ absl::Status ValidateMachine(const v1::Machine& machine) {
     EK_RETURN_IF_ERROR(ValidateEngine(machine, i),
                        absl::StrCat("engine ", machine.engines(i).name()));
   }
-  return ValidateHost(machine);
+  EK_RETURN_IF_ERROR(ValidateHost(machine));
+  return machine.has_firmware() ? ValidateFirmware(machine) : absl::OkStatus();
 }
 
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,

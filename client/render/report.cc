@@ -242,6 +242,50 @@ std::string BoundText(const v1::Report::Engine& engine) {
                       ")");
 }
 
+// Of firmware: what was executed, what its code takes and who built it.
+std::string FirmwareLines(const v1::Report& report, const Style& style) {
+  const v1::Report::Totals& totals = report.totals();
+  std::string out;
+  if (totals.instructions() > 0) {
+    std::string text = absl::StrCat(GroupDigits(totals.instructions()),
+                                    "   before the first inference ",
+                                    GroupDigits(totals.setup_instructions()));
+    if (totals.cycles_max() > totals.cycles_min()) {
+      absl::StrAppend(&text, "   cycles by sample ",
+                      GroupDigits(totals.cycles_min()), " to ",
+                      GroupDigits(totals.cycles_max()));
+    }
+    out += Line("instrs", text, style);
+  }
+  if (report.memory().has_sections()) {
+    const v1::FirmwareSections& sections = report.memory().sections();
+    out += Line(
+        "code",
+        absl::StrCat("text ", FormatBytes(sections.text_bytes()), "   rodata ",
+                     FormatBytes(sections.rodata_bytes()), "   data ",
+                     FormatBytes(sections.data_bytes()), "   bss ",
+                     FormatBytes(sections.bss_bytes()), "   stack ",
+                     sections.stack_bytes() > 0
+                         ? FormatBytes(sections.stack_bytes()) + " at most"
+                         : "not bounded"),
+        style);
+  }
+  if (report.has_compiler()) {
+    out += Line("compiler",
+                absl::StrCat(CleanText(report.compiler().program()), " ",
+                             CleanText(report.compiler().version())),
+                style);
+  }
+  return out;
+}
+
+// Whether there is an engine beside the host.
+bool HasEngine(const v1::Report& report) {
+  return std::any_of(
+      report.engines().begin(), report.engines().end(),
+      [](const v1::Report::Engine& engine) { return !engine.host(); });
+}
+
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
@@ -267,12 +311,15 @@ std::string Totals(const v1::Report& report, const Style& style) {
       absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
     }
     out += Line("cycles", text, style);
-    out += Line(
-        "dma",
-        absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
-                     "   written ", FormatBytes(totals.dma_bytes_written())),
-        style);
+    if (HasEngine(report)) {
+      out += Line(
+          "dma",
+          absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
+                       "   written ", FormatBytes(totals.dma_bytes_written())),
+          style);
+    }
   }
+  out += FirmwareLines(report, style);
   const bool polls = std::any_of(
       report.layers().begin(), report.layers().end(),
       [](const v1::Report::Layer& layer) { return layer.job_cycles() > 0; });
@@ -285,7 +332,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
   }
   out += KindLines(report, style);
   // Reports of older daemons have neither the form nor these shares.
-  if (totals.cycles() > 0 && report.layers_size() > 0 &&
+  if (totals.cycles() > 0 && report.layers_size() > 0 && HasEngine(report) &&
       totals.io() != v1::IO_FORM_UNSPECIFIED) {
     const auto share = [](int64_t part, int64_t whole) {
       return FormatPercent(
@@ -339,6 +386,7 @@ std::string HostLines(const v1::Report& report, const Style& style) {
     if (engine.host()) hosts.insert(engine.name());
   }
   HostLayers layers;
+  if (!HasEngine(report)) return "";
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
     if (layer.cycles() == 0 && report.totals().cycles() > 0) continue;

@@ -6,29 +6,12 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/accumulators.h"
+#include "compiler/codegen/layer_rows.h"
 #include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/storage.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler {
-namespace {
-
-v1::LayerKind KindOf(const Op& op) {
-  switch (op.attributes.op_case()) {
-    case v1::OpAttributes::kConv2D:
-    case v1::OpAttributes::kFullyConnected:
-      return v1::CONV;
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return v1::DEPTH;
-    case v1::OpAttributes::kRequantize:
-      return v1::REQUANT;
-    default:
-      return v1::OTHER;
-  }
-}
-
-}  // namespace
-
 ProgramWriter::ProgramWriter(const Graph& graph, const v1::Partition& partition,
                              const v1::Machine& machine,
                              SystemMemories memories)
@@ -45,17 +28,11 @@ ProgramWriter::ProgramWriter(const Graph& graph, const v1::Partition& partition,
 
 void ProgramWriter::AddLayers(const v1::Partition& partition) {
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    const Op& op = graph_.ops[i];
     const auto& placement = partition.placements(static_cast<int>(i));
-    v1::Program::Layer* layer = program_.add_layers();
-    layer->set_id(op.id);
-    layer->set_name(op.name);
-    layer->set_op(std::string(op.kind()));
-    layer->set_kind(KindOf(op));
-    layer->set_subgraph(placement.subgraph());
-    layer->set_engine(placement.engine());
-    layer->set_reason(placement.reason());
-    layer->set_macs(MacsOf(graph_, op));
+    v1::Program::Layer& layer = AddLayerRow(graph_, graph_.ops[i], &program_);
+    layer.set_subgraph(placement.subgraph());
+    layer.set_engine(placement.engine());
+    layer.set_reason(placement.reason());
   }
 }
 
@@ -157,18 +134,6 @@ void ProgramWriter::TapWhole(TensorId id, const v1::Location& location,
   tap->set_layout(IndexOf(layout));
 }
 
-void ProgramWriter::AddCarries() {
-  const auto index = [](const std::vector<TensorId>& ids, TensorId id) {
-    return static_cast<int32_t>(std::find(ids.begin(), ids.end(), id) -
-                                ids.begin());
-  };
-  for (const State& state : graph_.states) {
-    v1::Program::Carry& carry = *program_.add_carries();
-    carry.set_output(index(graph_.outputs, state.output));
-    carry.set_input(index(graph_.inputs, state.input));
-  }
-}
-
 absl::StatusOr<EmitResult> ProgramWriter::Finish() {
   for (const TensorId input : graph_.inputs) {
     *program_.add_inputs() = BindingOf(input);
@@ -176,7 +141,7 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
   for (const TensorId output : graph_.outputs) {
     *program_.add_outputs() = BindingOf(output);
   }
-  AddCarries();
+  AddCarries(graph_, &program_);
   int64_t code_bytes = 0;
   for (const auto& stream : program_.streams()) {
     code_bytes += static_cast<int64_t>(stream.code().size());

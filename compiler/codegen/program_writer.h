@@ -74,7 +74,6 @@ class ProgramWriter {
   int32_t DenseLayoutOf(TensorId tensor);
   v1::Program::Binding BindingOf(TensorId tensor);
   v1::Program::HostOp::Operand OperandOf(TensorId tensor);
-  void AddCarries();
 
   const Graph& graph_;
   const v1::Machine& machine_;

@@ -1,12 +1,224 @@
 #include "compiler/codegen/firmware/emit_firmware.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/firmware/startup.h"
+#include "compiler/codegen/layer_rows.h"
+#include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/tensor_uses.h"
+#include "compiler/ir/storage.h"
+#include "target/layout.h"
+
 namespace edgekiln::compiler {
+namespace {
+
+constexpr char kReason[] = "the target has no engine: it runs C code";
+
+CRecipe RecipeOf(const v1::CRecipe& recipe) {
+  switch (recipe.kernels()) {
+    case v1::CRecipe::SMALL:
+      return CRecipe::kSize;
+    case v1::CRecipe::PLAIN:
+      return CRecipe::kPlain;
+    case v1::CRecipe::UMA:
+      return CRecipe::kUma;
+    case v1::CRecipe::TABLE:
+      return CRecipe::kTable;
+    default:
+      return CRecipe::kDefault;
+  }
+}
+
+// The C that is estimated to fit. Where none is, the smallest that the recipe
+// allows: what the compiler makes of it decides.
+absl::StatusOr<CSources> SourcesFor(const Graph& graph, CRecipe recipe,
+                                    int64_t flash_bytes, int64_t ram_bytes) {
+  COptions options = {.recipe = recipe,
+                      .flash_limit_bytes = flash_bytes,
+                      .ram_limit_bytes = ram_bytes};
+  absl::StatusOr<CSources> sources = EmitC(graph, options);
+  if (!absl::IsResourceExhausted(sources.status())) return sources;
+  if (recipe == CRecipe::kDefault) options.recipe = CRecipe::kSize;
+  options.flash_limit_bytes = 0;
+  return EmitC(graph, options);
+}
+
+class FirmwareWriter {
+ public:
+  FirmwareWriter(const Graph& graph, const v1::Machine& machine,
+                 const SystemMemories& memories, CManifest manifest)
+      : graph_(graph),
+        machine_(machine),
+        memories_(memories),
+        ram_(memories.rams[0]),
+        manifest_(std::move(manifest)) {}
+
+  v1::Program Write() {
+    program_.set_version(3);
+    v1::Program::Firmware& firmware = *program_.mutable_firmware();
+    firmware.set_processor(machine_.firmware().processor());
+    firmware.set_run(kRunSymbol);
+    firmware.set_stack_bytes(machine_.firmware().stack_bytes());
+    AddLayers(firmware);
+    AddPorts();
+    AddCarries(graph_, &program_);
+    AddTaps();
+    AddUses();
+    program_.set_flash_bytes(manifest_.constant_bytes + manifest_.code_bytes);
+    program_.set_ram_bytes(manifest_.arena_bytes + firmware.stack_bytes());
+    return std::move(program_);
+  }
+
+ private:
+  void AddLayers(v1::Program::Firmware& firmware) {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      v1::Program::Layer& layer = AddLayerRow(graph_, graph_.ops[i], &program_);
+      const CLayer& made = manifest_.layers[i];
+      layer.set_engine(-1);
+      layer.set_reason(kReason);
+      layer.set_predicted_cycles(made.predicted_instructions);
+      program_.set_predicted_cycles(program_.predicted_cycles() +
+                                    made.predicted_instructions);
+      firmware.add_functions(made.function);
+    }
+  }
+
+  v1::Location LocationAt(int64_t offset) const {
+    v1::Location location;
+    location.set_memory(ram_);
+    location.set_address(machine_.memories(ram_).base_address() +
+                         static_cast<uint64_t>(offset));
+    return location;
+  }
+
+  int32_t IndexOf(const v1::Layout& layout) {
+    const auto [place, is_new] = layouts_.try_emplace(
+        layout.SerializeAsString(), program_.layouts_size());
+    if (is_new) *program_.add_layouts() = layout;
+    return place->second;
+  }
+
+  v1::Program::Binding BindingOf(TensorId id, const CPort& port) {
+    const Tensor& tensor = graph_.tensors[id];
+    v1::Program::Binding binding;
+    *binding.mutable_type() = TypeOf(tensor);
+    *binding.mutable_location() = LocationAt(port.offset);
+    binding.set_layout(
+        IndexOf(target::DenseLayout(tensor.shape, ElementBytes(tensor.type))));
+    return binding;
+  }
+
+  void AddPorts() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      *program_.add_inputs() = BindingOf(graph_.inputs[i], manifest_.inputs[i]);
+    }
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      *program_.add_outputs() =
+          BindingOf(graph_.outputs[i], manifest_.outputs[i]);
+    }
+  }
+
+  v1::Layout LayoutOf(const CTensor& place) const {
+    const Tensor& tensor = graph_.tensors[place.id];
+    v1::Layout layout =
+        target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+    layout.clear_terms();
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      if (tensor.shape[axis] <= 1) continue;
+      v1::Layout::Term& term = *layout.add_terms();
+      term.set_axis(static_cast<int32_t>(axis));
+      term.set_stride_bytes(place.strides[axis] * ElementBytes(tensor.type));
+    }
+    return layout;
+  }
+
+  // What layers compute, in their order.
+  void AddTaps() {
+    std::vector<const CTensor*> computed;
+    for (const CTensor& tensor : manifest_.tensors) {
+      if (tensor.layer >= 0) computed.push_back(&tensor);
+    }
+    std::stable_sort(
+        computed.begin(), computed.end(),
+        [](const CTensor* a, const CTensor* b) { return a->layer < b->layer; });
+    for (const CTensor* tensor : computed) {
+      v1::Program::Tap& tap = *program_.add_taps();
+      tap.set_stream(-1);
+      tap.set_step(tensor->layer);
+      tap.set_tensor(tensor->id);
+      *tap.mutable_box() = target::WholeBox(graph_.tensors[tensor->id].shape);
+      *tap.mutable_location() = LocationAt(tensor->offset);
+      tap.set_layout(IndexOf(LayoutOf(*tensor)));
+    }
+  }
+
+  void AddUses() {
+    const std::vector<TensorId> storage = StorageOf(graph_);
+    absl::flat_hash_map<TensorId, uint64_t> places;
+    for (const CTensor& tensor : manifest_.tensors) {
+      places.try_emplace(storage[tensor.id],
+                         LocationAt(tensor.offset).address());
+    }
+    AddTensorUses(graph_, storage, machine_, {memories_, places, {}, {}},
+                  &program_);
+  }
+
+  const Graph& graph_;
+  const v1::Machine& machine_;
+  const SystemMemories& memories_;
+  const int32_t ram_;
+  const CManifest manifest_;
+  v1::Program program_;
+  std::map<std::string, int32_t> layouts_;  // Of program_, by content.
+};
+
+void AddFile(std::string path, std::string text, v1::CSourceTree* tree) {
+  v1::CSourceTree::File& file = *tree->add_files();
+  file.set_path(std::move(path));
+  file.set_text(std::move(text));
+}
+
+}  // namespace
 
 absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
                                              const v1::Machine& machine,
                                              const v1::CRecipe& recipe) {
-  (void)graph, (void)machine, (void)recipe;
-  return absl::UnimplementedError("");
+  if (!machine.has_firmware()) {
+    return absl::FailedPreconditionError("the machine runs no firmware");
+  }
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
+  const v1::ResolvedMemory& flash = machine.memories(memories.flash);
+  const v1::ResolvedMemory& ram = machine.memories(memories.rams[0]);
+  EK_ASSIGN_OR_RETURN(
+      CSources made,
+      SourcesFor(
+          graph, RecipeOf(recipe), flash.capacity_bytes(),
+          std::max<int64_t>(
+              ram.capacity_bytes() - machine.firmware().stack_bytes(), 1)));
+  const std::string prefix = made.manifest.name;
+  FirmwareSources result;
+  for (CFile& file : made.files) {
+    AddFile(std::move(file.path), std::move(file.text), &result.sources);
+  }
+  AddFile("firmware.ld", LinkerScript(flash, ram, prefix), &result.sources);
+  AddFile("start.S", StartText(machine.firmware().processor(), prefix),
+          &result.sources);
+  std::sort(result.sources.mutable_files()->begin(),
+            result.sources.mutable_files()->end(),
+            [](const auto& a, const auto& b) { return a.path() < b.path(); });
+  FirmwareWriter writer(graph, machine, memories, std::move(made.manifest));
+  result.program = writer.Write();
+  result.memory_bytes.resize(static_cast<size_t>(machine.memories_size()), 0);
+  result.memory_bytes[memories.flash] = result.program.flash_bytes();
+  result.memory_bytes[memories.rams[0]] = result.program.ram_bytes();
+  return result;
 }
 
 }  // namespace edgekiln::compiler

@@ -118,6 +118,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
     shortage_.Taken(hello);
     const ConnectedWorker& worker =
         workers_.Add(id, hello, slots, link, clock_.Monotonic());
+    RememberCompilers(worker);
     log_.Info("worker ", worker.name, " connected with ", hello.slots(),
               hello.slots() == 1 ? " slot" : " slots",
               slots < hello.slots() ? ", of which it gets " : "",
@@ -219,8 +220,9 @@ void Dispatcher::Assign(Actions& actions) {
     uint64_t choosy = 0;
     const auto fits = [&](uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       const WorkerWish wish = WishOf(id, leases_.at(id));
-      if (!wish.alone || find(wish) != kNoWorker) return true;
-      if (choosy == 0) choosy = id;
+      if (!wish.alone && wish.compiler == nullptr) return true;
+      if (find(wish) != kNoWorker) return true;
+      if (wish.alone && choosy == 0) choosy = id;
       return false;
     };
     const auto next = queue_.Next(
@@ -247,7 +249,8 @@ WorkerWish Dispatcher::WishOf(uint64_t lease_id, const Lease& lease) const {
           .job_class = lease.request.owner.job_class,
           .lease_id = lease_id,
           .not_again = lease.failed_on,
-          .alone = lease.retries.WantsToBeAlone(options_.retries)};
+          .alone = lease.retries.WantsToBeAlone(options_.retries),
+          .compiler = CompilerOf(lease.request.options)};
 }
 
 void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
@@ -303,6 +306,7 @@ void Dispatcher::Tick() {
     }
     EndRests();
     Assign(actions);
+    FailWithoutCompiler(actions);
     Complain(actions);
     Flush(actions);
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,9 @@ struct DispatcherOptions {
   absl::Duration cancel_grace = absl::Seconds(3);
 };
 
+// The compiler that such a stage needs; null if none.
+const v1::Compiler* CompilerOf(const v1::StageOptions& options);
+
 class Dispatcher : public LeaseSource {
  public:
   Dispatcher(DispatcherOptions options, Clock& clock, Logger& log);
@@ -81,6 +85,8 @@ class Dispatcher : public LeaseSource {
   uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override;
   void Cancel(uint64_t lease_id) override;
   void Promote(uint64_t lease_id, v1::JobClass job_class) override;
+  std::optional<v1::Compiler> FindCompiler(v1::CompilerFamily family,
+                                           const std::string& program) override;
 
   // A worker introduced itself and is who it should be; the answer is its
   // handle. It is sent `welcome`, completed. `link` must outlive Disconnect().
@@ -169,6 +175,11 @@ class Dispatcher : public LeaseSource {
   void EndRests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complete(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome,
                 Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends leases whose compiler no connected worker has.
+  void FailWithoutCompiler(Actions& actions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RememberCompilers(const ConnectedWorker& worker)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complain(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasComplaint(const Lease& lease, absl::Duration now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -190,6 +201,9 @@ class Dispatcher : public LeaseSource {
   // Leases that wait for room on a disk, and until when.
   std::map<uint64_t, absl::Duration> resting_ ABSL_GUARDED_BY(mutex_);
   int64_t lost_leases_ ABSL_GUARDED_BY(mutex_) = 0;  // With their workers.
+  // Of workers since the start, each family and program once.
+  static constexpr size_t kMaxShownCompilers = 256;
+  std::vector<v1::Compiler> shown_compilers_ ABSL_GUARDED_BY(mutex_);
   WorkerShortage shortage_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint64_t next_token_ ABSL_GUARDED_BY(mutex_);

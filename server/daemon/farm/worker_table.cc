@@ -9,6 +9,8 @@ namespace edgekiln::server {
 namespace {
 
 constexpr int kFirstWindow = 8;
+constexpr int kMaxCompilers = 64;
+constexpr size_t kMaxCompilerBytes = 1024;
 constexpr absl::Duration kFailedLately = absl::Minutes(1);
 // Larger than any product of slowness and share of slots.
 constexpr double kFailedCost = 100;
@@ -18,6 +20,33 @@ constexpr double kNotAgainCost = 1000;
 
 bool ConnectedWorker::HasRole(v1::WorkerRole role) const {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+const v1::Compiler* ConnectedWorker::Find(const v1::Compiler& wanted) const {
+  for (const v1::Compiler& compiler : compilers) {
+    if (compiler.family() != wanted.family() ||
+        compiler.program() != wanted.program()) {
+      continue;
+    }
+    if (wanted.digest().empty() || compiler.digest() == wanted.digest()) {
+      return &compiler;
+    }
+  }
+  return nullptr;
+}
+
+const v1::Compiler* WorkerTable::FindCompiler(
+    const v1::Compiler& wanted) const {
+  for (const auto& [id, worker] : workers_) {
+    if (const v1::Compiler* const found = worker.Find(wanted)) return found;
+  }
+  return nullptr;
+}
+
+bool WorkerTable::CanServe(const ConnectedWorker& worker,
+                           const WorkerWish& wish) {
+  return worker.HasRole(wish.role) &&
+         (wish.compiler == nullptr || worker.Find(*wish.compiler) != nullptr);
 }
 
 double WorkerTable::CostOf(uint64_t id, const ConnectedWorker& worker,
@@ -34,7 +63,7 @@ uint64_t WorkerTable::Choose(const WorkerWish& wish, absl::Duration now,
   uint64_t best = kNoWorker;
   double best_cost = 0;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.HasRole(wish.role)) continue;
+    if (!CanServe(worker, wish)) continue;
     if (worker.alone_with != 0 && worker.alone_with != wish.lease_id) continue;
     const int held = worker.holds.Against(wish.job_class, now);
     if (wish.alone ? worker.used_slots() + held > 0
@@ -56,7 +85,7 @@ bool WorkerTable::KeepFree(const WorkerWish& wish, absl::Duration now) {
   uint64_t chosen = kNoWorker;
   std::tuple<bool, bool, int, double> least;
   for (auto& [id, worker] : workers_) {
-    if (worker.alone_with != 0 || !worker.HasRole(wish.role)) continue;
+    if (worker.alone_with != 0 || !CanServe(worker, wish)) continue;
     const std::tuple<bool, bool, int, double> unfit = {
         id == wish.not_again, now - worker.failed < kFailedLately,
         worker.used_slots(), speeds_.SlownessOf(id)};
@@ -114,6 +143,11 @@ ConnectedWorker& WorkerTable::Add(uint64_t id,
   worker.name = SanitizeText(hello.name(), 256);
   for (const int role : hello.roles()) {
     worker.roles.push_back(static_cast<v1::WorkerRole>(role));
+  }
+  for (const v1::Compiler& compiler : hello.compilers()) {
+    if (static_cast<int>(worker.compilers.size()) == kMaxCompilers) break;
+    if (compiler.ByteSizeLong() > kMaxCompilerBytes) continue;
+    worker.compilers.push_back(compiler);
   }
   worker.slots = slots;
   worker.window = std::min(slots, kFirstWindow);

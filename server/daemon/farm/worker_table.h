@@ -26,6 +26,7 @@ struct ConnectedWorker {
   WorkerLink* link = nullptr;
   std::string name;
   std::vector<v1::WorkerRole> roles;
+  std::vector<v1::Compiler> compilers;
   int slots = 0;
   // Leases it may hold now, at most `slots`: few until it has answered some,
   // fewer after a failure, so that nobody gets all that waits by asking for it.
@@ -44,6 +45,9 @@ struct ConnectedWorker {
     return static_cast<int>(leases.size() + draining.size());
   }
   bool HasRole(v1::WorkerRole role) const;
+  // The one of `wanted`'s family and program, and of its digest if it says one;
+  // null if there is none.
+  const v1::Compiler* Find(const v1::Compiler& wanted) const;
 };
 
 // What a lease wants of a worker.
@@ -53,6 +57,7 @@ struct WorkerWish {
   uint64_t lease_id = 0;
   uint64_t not_again = kNoWorker;  // Last resort: the lease failed there.
   bool alone = false;              // No other lease at the same time.
+  const v1::Compiler* compiler = nullptr;  // What it needs there.
 };
 
 // Thread-compatible.
@@ -93,8 +98,12 @@ class WorkerTable {
   Workers& all() { return workers_; }
   const Workers& all() const { return workers_; }
   int Count(v1::WorkerRole role) const;
+  // As ConnectedWorker::Find(), of any worker.
+  const v1::Compiler* FindCompiler(const v1::Compiler& wanted) const;
 
  private:
+  // Whether such a worker can do it, busy or not.
+  static bool CanServe(const ConnectedWorker& worker, const WorkerWish& wish);
   double CostOf(uint64_t id, const ConnectedWorker& worker,
                 const WorkerWish& wish, absl::Duration now) const;
 

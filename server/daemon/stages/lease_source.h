@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "edgekiln/v1/firmware.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/workers.pb.h"
@@ -60,6 +62,13 @@ class LeaseSource {
   virtual void Cancel(uint64_t lease_id) = 0;
   // Somebody of a class that goes before the lease's own wants it as well.
   virtual void Promote(uint64_t /*lease_id*/, v1::JobClass /*job_class*/) {}
+  // The compiler of that family and program which stages would run with: that
+  // of a connected worker, else one that was connected before. Absent: no
+  // worker has shown one yet.
+  virtual std::optional<v1::Compiler> FindCompiler(
+      v1::CompilerFamily /*family*/, const std::string& /*program*/) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace edgekiln::server

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "edgekiln/v1/jobs.pb.h"
@@ -27,6 +28,10 @@ class RecalledStages final : public JobContext {
 
   // A stage that is not at hand fails, and so do all after it.
   std::shared_ptr<PendingStage> Start(StageCall call) override;
+  std::optional<v1::Compiler> FindCompiler(
+      v1::CompilerFamily family, const std::string& program) override {
+    return runner_.FindCompiler(family, program);
+  }
   void OnSamples(const v1::JobEvent::Samples& samples) override;
   void OnCounted(const v1::JobEvent::Counted& counted) override;
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,6 +47,10 @@ class StageGroup : public JobContext {
       : runner_(runner), hooks_(std::move(hooks)), owner_(std::move(owner)) {}
 
   std::shared_ptr<PendingStage> Start(StageCall call) override;
+  std::optional<v1::Compiler> FindCompiler(
+      v1::CompilerFamily family, const std::string& program) override {
+    return runner_.FindCompiler(family, program);
+  }
   void OnSamples(const v1::JobEvent::Samples& samples) override;
   void OnCounted(const v1::JobEvent::Counted& counted) override;
 

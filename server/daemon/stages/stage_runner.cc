@@ -194,6 +194,16 @@ absl::StatusOr<std::string> StageRunner::KeyOf(const StageCall& call) const {
                   call.options, call.inputs);
 }
 
+namespace {
+
+// What runs with whichever compiler a worker has is nobody else's result.
+bool IsStored(const StageCall& call) {
+  return !call.options.has_build_firmware() ||
+         !call.options.build_firmware().compiler().digest().empty();
+}
+
+}  // namespace
+
 bool StageRunner::Holds(const StageCall& call,
                         const v1::StageResult& result) const {
   return result.read_version() ==
@@ -248,13 +258,14 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
 
 cache::SharedStageResult StageRunner::Recall(const StageCall& call) {
   const absl::StatusOr<std::string> key = KeyOf(call);
-  if (!key.ok()) return nullptr;
+  if (!key.ok() || !IsStored(call)) return nullptr;
   cache::SharedStageResult result = results_.Recall(*key);
   return result != nullptr && Holds(call, **result) ? result : nullptr;
 }
 
 void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
-  absl::StatusOr<v1::StageResult> stored = results_.Get(flight->key);
+  absl::StatusOr<v1::StageResult> stored = absl::NotFoundError("");
+  if (IsStored(flight->call)) stored = results_.Get(flight->key);
   if (stored.ok() && !Holds(flight->call, *stored)) {
     stored = absl::NotFoundError("of other sources");
   }
@@ -411,7 +422,9 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
     }
     outcome->result.set_read_version(
         versions_.Read(flight->call.options.options_case(), outcome->result));
-    const absl::Status stored = results_.Put(flight->key, outcome->result);
+    const absl::Status stored = IsStored(flight->call)
+                                    ? results_.Put(flight->key, outcome->result)
+                                    : absl::OkStatus();
     // The result is right all the same; it will be computed again some day.
     if (!stored.ok()) log_.Error("storing a result: ", stored.message());
   } else if (!absl::IsCancelled(outcome.status())) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,12 @@ class StageRunner {
   // forward if its own class goes before theirs.
   std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events,
                                      const LeaseOwner& owner = {});
+
+  // As LeaseSource::FindCompiler().
+  std::optional<v1::Compiler> FindCompiler(v1::CompilerFamily family,
+                                           const std::string& program) {
+    return leases_.FindCompiler(family, program);
+  }
 
   // The result of a stage if it is at hand (see StageResultStore::Recall());
   // else null, and it must be started.

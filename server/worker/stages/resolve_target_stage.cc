@@ -60,6 +60,7 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
         link == nullptr ? 0 : link->bytes_per_cycle());
   }
   machine.set_host_name(resolved.machine().host_name());
+  summary.set_processor(resolved.machine().firmware().processor());
   return output;
 }
 

@@ -1,0 +1,42 @@
+#ifndef EK_SERVER_FIRMWARE_STAGES_H_
+#define EK_SERVER_FIRMWARE_STAGES_H_
+
+// What a job does for a target whose host runs the network as C code.
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/job_context.h"
+#include "server/target_stages.h"
+#include "server/task.h"
+
+namespace edgekiln::server {
+
+struct Firmware {
+  v1::BlobRef program = {};
+  v1::BlobRef c_sources = {};
+  std::optional<v1::BlobRef> elf = {};  // Absent: no compiler was asked for.
+  bool is_simulated = false;            // There is one, and a simulator of it.
+  // Whose summary tells of the result; is over.
+  std::shared_ptr<PendingStage> emitting = {};
+};
+
+inline bool HasFirmware(const v1::StageSummary::Target& target) {
+  return target.processor() != v1::PROCESSOR_UNSPECIFIED;
+}
+
+// C code of run.deployed, and what the compiler that the request asks for makes
+// of it. Also notes the compiler in the report. `machine` and `recipe` are
+// those of `target`. Arguments must outlive the task. INVALID_ARGUMENT with
+// reason COMPILER_UNKNOWN if there is no such compiler for the processor.
+Task<absl::StatusOr<Firmware>> MakeFirmware(
+    const v1::CreateJobRequest& request, const v1::StageSummary::Target& target,
+    const v1::BlobRef& machine, const v1::CRecipe& recipe, JobContext& context,
+    TargetRun& run);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_FIRMWARE_STAGES_H_
