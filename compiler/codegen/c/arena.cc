@@ -80,6 +80,7 @@ class Storage {
         life_[id] = {instant, instant};
       }
     }
+    for (const TensorId id : step.keeps) Extend(Root(id), instant);
   }
 
   bool MayTake(const StepUse& step, TensorId root, int64_t instant) const {

@@ -20,6 +20,9 @@ struct StepUse {
   std::vector<CScratch> scratch;
   // Inputs whose memory output 0 may take, in order of preference.
   std::vector<TensorId> overwrites;
+  // What is to be found when it ends: of the last step of a layer, what the
+  // layer computes.
+  std::vector<TensorId> keeps;
   bool is_alias = false;  // A reshape: its output is its input.
 };
 

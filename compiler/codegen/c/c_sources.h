@@ -19,6 +19,8 @@ enum class CRecipe {
   kDefault,  // The cheapest in instructions that fit.
   kSize,     // The smallest code: kernels that layers share.
   kPlain,    // Plain loops over NHWC.
+  kTable,    // As an interpreter: kernels for any shape, called by a table.
+  kUma,      // Plain loops over NCHW.
 };
 
 struct COptions {
@@ -43,7 +45,7 @@ struct CFile {
 // One layer, in the order of Graph::ops.
 struct CLayer {
   std::string id;        // Of the op.
-  std::string function;  // C symbol.
+  std::string function;  // C symbol; "" if there is nothing to do.
   std::string kernel;    // Name in the kernel table.
   int64_t predicted_instructions = 0;
   int64_t code_bytes = 0;  // Estimated.
@@ -54,6 +56,20 @@ struct CPort {
   std::string macro;  // Pointer to its first element.
   int64_t size_bytes = 0;
   bool is_state = false;  // Kept by the code, not given by the caller.
+  int64_t offset = 0;     // In the arena; dense and row-major.
+};
+
+// Where the values of a tensor are.
+struct CTensor {
+  TensorId id = 0;
+  // Index of the layer that computes them: they are there when its function
+  // returns, later ones may use the memory. Of a reshape that needs no code,
+  // the layer before it. -1: they are there before the first layer.
+  int32_t layer = -1;
+  int64_t offset = 0;  // In the arena.
+  int64_t size_bytes = 0;
+  // Of each axis, in elements. Row-major but for kUma.
+  std::vector<int64_t> strides;
 };
 
 struct CManifest {
@@ -61,8 +77,10 @@ struct CManifest {
   std::vector<CLayer> layers;
   std::vector<CPort> inputs;
   std::vector<CPort> outputs;
+  // By rising id: all that have elements and are not constants.
+  std::vector<CTensor> tensors;
   int64_t arena_bytes = 0;
-  int64_t state_bytes = 0;     // Beside the arena.
+  int64_t state_bytes = 0;     // Of the arena.
   int64_t constant_bytes = 0;  // Weights, tables, factors.
   int64_t code_bytes = 0;      // Estimated.
 };

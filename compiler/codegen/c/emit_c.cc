@@ -17,6 +17,8 @@
 namespace edgekiln::compiler {
 namespace {
 
+constexpr const char* kAlias = "alias";
+
 bool AllEmpty(const Graph& graph, const std::vector<TensorId>& outputs) {
   return std::all_of(outputs.begin(), outputs.end(), [&graph](TensorId id) {
     return graph.tensors[id].num_elements() == 0;
@@ -58,6 +60,14 @@ absl::Status TooLarge(absl::string_view memory, absl::string_view what,
                                         ", or a smaller network")});
 }
 
+std::vector<int64_t> RowMajor(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) {
+    strides[i - 1] = strides[i] * shape[i];
+  }
+  return strides;
+}
+
 // Recipes by layer.
 using Recipes = std::vector<CRecipe>;
 
@@ -68,6 +78,7 @@ class Network {
       : graph_(graph),
         options_(options),
         recipes_(recipes),
+        tensors_(std::ssize(graph.tensors)),
         writer_(graph_,
                 CPrefix(options.name.empty() ? graph.name : options.name)) {}
 
@@ -81,8 +92,10 @@ class Network {
     EK_RETURN_IF_ERROR(CheckMemory(plan));
     for (const LayerText& layer : layers_) {
       manifest_.layers.push_back(layer.layer);
+      if (layer.body.empty()) manifest_.layers.back().function.clear();
       manifest_.code_bytes += layer.layer.code_bytes;
     }
+    manifest_.tensors = Tensors(plan);
     manifest_.name = writer_.prefix();
     manifest_.arena_bytes = plan.bytes;
     manifest_.state_bytes = plan.state_bytes;
@@ -102,6 +115,7 @@ class Network {
     for (const CStep& step : StepsOf(op, graph_)) {
       EK_RETURN_IF_ERROR(AddStep(step, recipes_[index], text));
     }
+    uses_.back().keeps = op.outputs;
     layers_.push_back(std::move(text));
     return absl::OkStatus();
   }
@@ -112,7 +126,7 @@ class Network {
     if (IsAlias(graph_, step)) {
       use.reads = {step.inputs[0]};
       use.is_alias = true;
-      text.layer.kernel = "alias";
+      text.layer.kernel = kAlias;
       uses_.push_back(std::move(use));
       return absl::OkStatus();
     }
@@ -134,6 +148,26 @@ class Network {
     return absl::OkStatus();
   }
 
+  std::vector<CTensor> Tensors(const ArenaPlan& plan) const {
+    std::vector<int32_t> layer(static_cast<size_t>(tensors_), -1);
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const LayerText& text = layers_[i];
+      for (const TensorId id : text.outputs) {
+        layer[id] = text.layer.kernel == kAlias ? layer[graph_.ops[i].inputs[0]]
+                                                : static_cast<int32_t>(i);
+      }
+    }
+    std::vector<CTensor> tensors;
+    for (const auto& [id, offset] : plan.tensors) {
+      const Tensor& tensor = graph_.tensors[id];
+      if (id >= tensors_ || tensor.num_elements() == 0) continue;
+      tensors.push_back({id, layer[id], offset,
+                         tensor.num_elements() * ElementBytes(tensor.type),
+                         RowMajor(tensor.shape)});
+    }
+    return tensors;
+  }
+
   absl::Status CheckMemory(const ArenaPlan& plan) const {
     const int64_t most = options_.ram_limit_bytes > 0
                              ? options_.ram_limit_bytes
@@ -146,6 +180,7 @@ class Network {
   Graph graph_;  // With the tensors between steps.
   const COptions& options_;
   const Recipes& recipes_;
+  const int64_t tensors_;  // Of the graph as it was given.
   NetworkWriter writer_;
   std::vector<LayerText> layers_;
   std::vector<StepUse> uses_;

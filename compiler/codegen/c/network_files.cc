@@ -126,7 +126,7 @@ class FileWriter {
              CInteger(tensor.quantization->zero_point[0]), ")");
     }
     h.Line("");
-    ports.push_back({name, BytesOf(tensor), is_state});
+    ports.push_back({name, BytesOf(tensor), is_state, offset});
   }
 
   // --- Source ---
@@ -149,8 +149,15 @@ class FileWriter {
         "/* Called with every output of a layer; for tests. */\n"
         "#ifndef $DONE\n"
         "#define $DONE(layer, output, at, bytes)\n"
+        "#endif\n"
+        "/* A section that a linker script places; gcc keeps it out of the\n"
+        "   file if its name begins with .bss. */\n"
+        "#ifdef $ARENA_SECTION\n"
+        "#define $PLACE __attribute__((section($ARENA_SECTION), aligned(16)))\n"
+        "#else\n"
+        "#define $PLACE\n"
         "#endif\n\n");
-    c.Line("union ", p_, "_memory ", p_, "_arena;");
+    c.Line("$PLACE union ", p_, "_memory ", p_, "_arena;");
     c.Line("");
     Address(c);
     for (const auto& [id, offset] : plan_.tensors)
@@ -188,8 +195,11 @@ class FileWriter {
 
   // The macros of the source have the prefix, as everything else.
   std::string WithMacros(const std::string& text) const {
-    return absl::StrReplaceAll(
-        text, {{"$LAYER", macro_ + "_LAYER"}, {"$DONE", macro_ + "_DONE"}});
+    return absl::StrReplaceAll(text,
+                               {{"$LAYER", macro_ + "_LAYER"},
+                                {"$DONE", macro_ + "_DONE"},
+                                {"$ARENA_SECTION", macro_ + "_ARENA_SECTION"},
+                                {"$PLACE", macro_ + "_PLACE"}});
   }
 
   void Place(CodeWriter& c, const std::string& name, int64_t offset) const {
