@@ -127,7 +127,7 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
     EXPECT_TRUE(absl::ConsumePrefix(&path, "edgekiln/v1/")) << line;
     of_stage.emplace(path);
   }
-  EXPECT_EQ(messages.size(), 25u);
+  EXPECT_EQ(messages.size(), 27u);
   for (const auto& [stage, files] : messages) {
     std::set<std::string> expected = {
         "data.proto",  "error.proto",   "graph.proto",   "layout.proto",

@@ -128,6 +128,7 @@ absl::Status ValidateDocument(const v1::CreateJobRequest& request) {
   options.clear_job_class();
   options.clear_recipe();
   options.clear_offload();
+  options.clear_compiler();
   if (options.ByteSizeLong() == 0 && !request.has_calibration() &&
       !request.has_data() && !request.has_bindings() &&
       request.transforms().empty()) {
@@ -227,6 +228,12 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
     return BadRequest("NO_TARGET",
                       "options.offload is about a target's engines",
                       "add the target, or leave options.offload out");
+  }
+  if (!v1::CompilerFamily_IsValid(request.options().compiler())) {
+    return BadRequest(
+        "BAD_COMPILER",
+        absl::StrCat("options.compiler is ", request.options().compiler()),
+        "use GCC, CLANG or NO_COMPILER");
   }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {

@@ -309,16 +309,21 @@ std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Program& program, const v1::Graph& graph,
     absl::string_view constants, const v1::Machine& machine,
-    const BundleOrigin& origin, std::string network_document) {
+    const BundleOrigin& origin, std::string network_document,
+    std::vector<BundleFile> more) {
   EK_RETURN_IF_ERROR(CheckDense(program));
   EK_RETURN_IF_ERROR(CheckMoves(program));
-  std::vector<BundleFile> files;
-  files.push_back({"constants.bin", std::string(constants)});
+  std::vector<BundleFile> files = std::move(more);
+  if (!program.has_firmware()) {
+    files.push_back({"constants.bin", std::string(constants)});
+    files.push_back({"edgekiln_model.h",
+                     BundleHeader(program, constants, machine, origin)});
+  } else if (!constants.empty()) {
+    files.push_back({"firmware.elf", std::string(constants)});
+  }
   EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));
   files.push_back({"memory_map.txt", std::move(map)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
-  files.push_back(
-      {"edgekiln_model.h", BundleHeader(program, constants, machine, origin)});
   if (!network_document.empty()) {
     files.push_back({"network.ekn", std::move(network_document)});
   }

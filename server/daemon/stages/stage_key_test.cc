@@ -220,6 +220,28 @@ TEST(StageKeyTest, WhatSchemesAreChosenForCounts) {
   EXPECT_EQ(keys.size(), 7u);
 }
 
+TEST(StageKeyTest, KernelsAndTheCompilersFilesCount) {
+  v1::StageOptions options;
+  std::set<std::string> keys;
+  const auto insert = [&] { keys.insert(Key(options, {})); };
+  options.mutable_emit_c();
+  insert();
+  options.mutable_emit_c()->mutable_recipe()->set_kernels(v1::CRecipe::PLAIN);
+  insert();
+  v1::Compiler& compiler = *options.mutable_build_firmware()->mutable_compiler();
+  compiler.set_family(v1::GCC);
+  insert();
+  compiler.set_family(v1::CLANG);
+  insert();
+  compiler.set_digest("d1");
+  insert();
+  EXPECT_EQ(keys.size(), 5u);
+  compiler.set_version("what it calls itself");
+  compiler.set_program("gcc");
+  insert();
+  EXPECT_EQ(keys.size(), 5u);
+}
+
 TEST(StageKeyTest, WhatIsScoredCounts) {
   v1::StageOptions options;
   std::set<std::string> keys;

@@ -2,25 +2,58 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
+#include "compiler/codegen/firmware/check_files.h"
 #include "compiler/document/network_document.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/version.h"
+#include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {
+namespace {
+
+// The folder `c` of a bundle with firmware.
+absl::StatusOr<std::vector<compiler::BundleFile>> CFiles(
+    const v1::Program& program, const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(v1::CSourceTree sources,
+                      inputs.Parse<v1::CSourceTree>("c_sources"));
+  std::vector<compiler::BundleFile> files;
+  for (v1::CSourceTree::File& file : *sources.mutable_files()) {
+    files.push_back(
+        {absl::StrCat("c/", file.path()), std::move(*file.mutable_text())});
+  }
+  EK_ASSIGN_OR_RETURN(const auto graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(
+      std::vector<compiler::CFile> checks,
+      compiler::CheckFiles(*graph, program.firmware().processor()),
+      "making c/check.c");
+  for (compiler::CFile& file : checks) {
+    files.push_back({absl::StrCat("c/", file.path), std::move(file.text)});
+  }
+  return files;
+}
+
+}  // namespace
 
 absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                                       const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
   EK_ASSIGN_OR_RETURN(const auto graph, inputs.ParseLarge<v1::Graph>("graph"));
-  EK_ASSIGN_OR_RETURN(const absl::string_view constants,
-                      inputs.One("constants"));
+  absl::string_view constants;
+  if (inputs.Has("constants")) {
+    EK_ASSIGN_OR_RETURN(constants, inputs.One("constants"));
+  }
+  std::vector<compiler::BundleFile> c_files;
+  if (inputs.Has("c_sources")) {
+    EK_ASSIGN_OR_RETURN(c_files, CFiles(program, inputs));
+  }
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
   EK_ASSIGN_OR_RETURN(const absl::string_view target, inputs.One("target"));
@@ -41,7 +74,7 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
            .target = DigestOf(target),
            .machine = DigestOf(machine_bytes),
            .version = std::string(Version())},
-          std::move(document)),
+          std::move(document), std::move(c_files)),
       "bundling");
   StageOutput output;
   for (compiler::BundleFile& file : files) {

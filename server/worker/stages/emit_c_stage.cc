@@ -17,10 +17,9 @@ absl::StatusOr<StageOutput> RunEmitC(const v1::EmitCOptions& options,
   EK_ASSIGN_OR_RETURN(const auto graph, GraphInput(inputs));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(
-      const compiler::FirmwareSources emitted,
-      compiler::EmitFirmware(*graph, machine, options.recipe()),
-      "making C code");
+  EK_ASSIGN_OR_RETURN(const compiler::FirmwareSources emitted,
+                      compiler::EmitFirmware(*graph, machine, options.recipe()),
+                      "making C code");
   StageOutput output;
   std::string program = emitted.program.SerializeAsString();
   v1::StageSummary::Emit& summary = *output.summary.mutable_emit();

@@ -130,6 +130,10 @@ class FakeStage {
     samples.set_correct(std::max<int64_t>(0, samples.labelled() - wrong));
     samples.set_outputs_compared(10 * samples.samples());
     samples.set_classes(Number(chunk, "classes"));
+    if (Input("constants") == "ELF") {
+      samples.set_cycles_min(100 + Number(chunk, "first"));
+      samples.set_cycles_max(200 + Number(chunk, "first"));
+    }
     // Every label is 1; what is wrong is taken for 0.
     for (int64_t i = 0; samples.classes() > 0 && i < samples.samples(); ++i) {
       samples.add_predicted(i < wrong ? 0 : 1);
@@ -172,6 +176,13 @@ class FakeStage {
       need.set_op("conv2d");
       need.add_narrower()->set_weight_values(v1::WEIGHTS_TERNARY);
     }
+    if (absl::StrContains(parts.second, "runs C")) {
+      target.clear_machine();
+      target.mutable_machine()->set_host_name("core");
+      target.set_processor(absl::StrContains(parts.second, "nobody simulates")
+                               ? v1::CORTEX_M4
+                               : v1::RV32IMC);
+    }
     target.add_recipes()->set_name("default");
     if (absl::StrContains(parts.second, "plain")) return;
     v1::ResolvedRecipe& other = *target.add_recipes();
@@ -190,6 +201,28 @@ class FakeStage {
     emit.add_layers()->set_engine(-1);
     emit.set_flash_bytes(7);
     emit.set_io_conversion_cycles(30);
+  }
+
+  void EmitC() {
+    Output("program", absl::StrCat("C program ", all_));
+    Output("c_sources", "int main() {}");
+    v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
+    emit.add_layers()->set_predicted_cycles(11);
+    emit.add_layers()->set_predicted_cycles(12);
+    for (v1::Program::Layer& layer : *emit.mutable_layers()) {
+      layer.set_engine(-1);
+    }
+    emit.set_flash_bytes(7);
+  }
+
+  void BuildFirmware() {
+    EmitC();
+    result_.clear_outputs();
+    Output("program", absl::StrCat("built ", Input("program")));
+    Output("constants", "ELF");
+    v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
+    emit.set_flash_bytes(9);
+    emit.mutable_sections()->set_text_bytes(5);
   }
 
   // A document is text, "per tensor" or "integers".
@@ -312,6 +345,10 @@ class FakeStage {
                                    options_.tile().recipe().DebugString()));
       case v1::StageOptions::kEmit:
         return Emit();
+      case v1::StageOptions::kEmitC:
+        return EmitC();
+      case v1::StageOptions::kBuildFirmware:
+        return BuildFirmware();
       case v1::StageOptions::kBundle:
         return Output(
             "manifest.json",
@@ -319,8 +356,9 @@ class FakeStage {
                          options_.bundle().network().ShortDebugString()));
       case v1::StageOptions::kCountCycles: {
         // Who asks for cycles alone need not bring the constants.
-        if (options_.count_cycles().timing_only() !=
-            Input("constants").empty()) {
+        const bool runs_firmware = Input("constants") == "ELF";
+        if (!runs_firmware && options_.count_cycles().timing_only() !=
+                                  Input("constants").empty()) {
           return UserError("constants for nothing, or none");
         }
         v1::SimReport& report =
@@ -329,6 +367,10 @@ class FakeStage {
           report.add_layers()->set_cycles(kCyclesPerLayer);
         }
         report.set_cycles(2 * kCyclesPerLayer);
+        if (runs_firmware) {
+          report.set_instructions(Input("chunk").empty() ? 1 : 2);
+          report.set_setup_instructions(3);
+        }
         if (options_.count_cycles().timeline()) {
           Output("timeline", absl::StrCat("timeline ", all_));
         }
@@ -425,6 +467,23 @@ v1::Digest PutText(cache::BlobStore& blobs, const std::string& text) {
   const Digest digest = DigestOf(text);
   blobs.Put(digest, text).IgnoreError();
   return ToProto(digest);
+}
+
+std::optional<v1::Compiler> FakeLeases::FindCompiler(
+    v1::CompilerFamily family, const std::string& program) {
+  MutexLock lock(mutex_);
+  if (hides_compilers_) return std::nullopt;
+  v1::Compiler compiler;
+  compiler.set_family(family);
+  compiler.set_program(program);
+  compiler.set_version("12");
+  compiler.set_digest("d1");
+  return compiler;
+}
+
+void FakeLeases::HideCompilers() {
+  MutexLock lock(mutex_);
+  hides_compilers_ = true;
 }
 
 uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class FakeLeases : public LeaseSource {
 
   uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override;
   void Cancel(uint64_t lease_id) override;
+  std::optional<v1::Compiler> FindCompiler(v1::CompilerFamily family,
+                                           const std::string& program) override;
+  // No worker has shown a compiler from now on.
+  void HideCompilers();
 
   // Names of the stages executed, sorted; then forgets them.
   std::vector<std::string> TakeExecuted();
@@ -69,6 +74,7 @@ class FakeLeases : public LeaseSource {
   std::string blocked_input_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, LeaseCallbacks> blocked_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  bool hides_compilers_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace edgekiln::server

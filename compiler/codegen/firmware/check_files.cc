@@ -1,0 +1,210 @@
+#include "compiler/codegen/firmware/check_files.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/c/identifiers.h"
+#include "compiler/dataset/synthesize.h"
+#include "compiler/ir/interpreter.h"
+#include "target/firmware.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int64_t kTwoSamplesBytes = int64_t{1} << 20;
+constexpr int64_t kMostBytes = int64_t{16} << 20;
+
+// Inputs that the caller writes, and outputs, of one sample.
+struct Sample {
+  std::vector<std::string> inputs;  // Empty: a state.
+  std::vector<std::string> outputs;
+};
+
+int64_t BytesOf(const Graph& graph, const std::vector<TensorId>& tensors) {
+  int64_t bytes = 0;
+  for (const TensorId id : tensors) {
+    bytes +=
+        graph.tensors[id].num_elements() * ElementBytes(graph.tensors[id].type);
+  }
+  return bytes;
+}
+
+std::vector<bool> StatesOf(const Graph& graph) {
+  std::vector<bool> is_state(graph.inputs.size(), false);
+  for (const State& state : graph.states) {
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      if (graph.inputs[i] == state.input) is_state[i] = true;
+    }
+  }
+  return is_state;
+}
+
+absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph) {
+  const int64_t bytes =
+      BytesOf(graph, graph.inputs) + BytesOf(graph, graph.outputs);
+  if (bytes > kMostBytes) return std::vector<Sample>();
+  const std::vector<bool> is_state = StatesOf(graph);
+  std::vector<v1::TensorType> types;
+  for (const TensorId id : graph.inputs) {
+    types.push_back(TypeOf(graph.tensors[id]));
+  }
+  v1::SynthesizeDataOptions options;
+  options.set_seed(1);
+  options.set_samples(bytes > kTwoSamplesBytes ? 1 : 2);
+  options.set_chunk_samples(1);
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
+                      SynthesizeData(options, types, nullptr, is_state));
+  EK_ASSIGN_OR_RETURN(const auto interpreter, Interpreter::Create(graph));
+  std::vector<Sample> samples;
+  for (const v1::Chunk& chunk : chunks) {
+    Sample sample;
+    std::vector<absl::string_view> inputs;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      sample.inputs.push_back(
+          is_state[i] ? "" : chunk.arrays(static_cast<int>(i)).data());
+    }
+    for (const std::string& input : sample.inputs) inputs.push_back(input);
+    EK_RETURN_IF_ERROR(interpreter->Run(inputs), "recording outputs");
+    for (const TensorId output : graph.outputs) {
+      sample.outputs.emplace_back(interpreter->value(output));
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+void AppendArray(const std::string& name, const std::string& bytes,
+                 std::string& out) {
+  absl::StrAppend(&out, "static const unsigned char ", name, "[",
+                  std::max<size_t>(bytes.size(), 1), "] = {");
+  if (bytes.empty()) absl::StrAppend(&out, "0");
+  constexpr size_t kPerLine = 20;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    absl::StrAppend(&out, i % kPerLine == 0 ? "\n  " : "",
+                    static_cast<int>(static_cast<unsigned char>(bytes[i])),
+                    ",");
+  }
+  absl::StrAppend(&out, "};\n");
+}
+
+std::string DataText(const std::vector<Sample>& samples) {
+  std::string out =
+      "/* Made by edgekiln: inputs, and outputs of the reference interpreter; "
+      "bytes of\n   little-endian values. */\n";
+  for (size_t s = 0; s < samples.size(); ++s) {
+    for (size_t i = 0; i < samples[s].inputs.size(); ++i) {
+      if (samples[s].inputs[i].empty()) continue;
+      AppendArray(absl::StrCat("input_", s, "_", i), samples[s].inputs[i], out);
+    }
+    for (size_t i = 0; i < samples[s].outputs.size(); ++i) {
+      AppendArray(absl::StrCat("output_", s, "_", i), samples[s].outputs[i],
+                  out);
+    }
+  }
+  return out;
+}
+
+std::string CheckText(const std::vector<Sample>& samples,
+                      const std::string& prefix) {
+  const std::string macro = CMacroPrefix(prefix);
+  std::string out = absl::StrCat(
+      "/* Made by edgekiln: runs the network on this machine and compares it "
+      "with\n   recorded outputs. */\n#include <stdio.h>\n#include "
+      "<string.h>\n\n#include \"",
+      prefix, ".h\"\n#include \"check_data.h\"\n\n",
+      R"(static int wrong;
+
+static void compare(int sample, int output, const void *got, const void *want,
+                    size_t bytes) {
+  if (memcmp(got, want, bytes) == 0) return;
+  printf("sample %d: output %d differs from what was recorded\n", sample,
+         output);
+  wrong = 1;
+}
+
+int main(void) {
+  int code;
+)");
+  for (size_t s = 0; s < samples.size(); ++s) {
+    for (size_t i = 0; i < samples[s].inputs.size(); ++i) {
+      const std::string& input = samples[s].inputs[i];
+      if (input.empty()) continue;
+      absl::StrAppend(&out, "  memcpy((void *)", macro, "_INPUT_", i,
+                      ", input_", s, "_", i, ", ", input.size(), ");\n");
+    }
+    absl::StrAppend(&out, "  code = ", prefix, "_invoke();\n  if (code != 0) ",
+                    "{\n    printf(\"sample ", s,
+                    ": layer %d met an index out of range\\n\", code - 1);\n",
+                    "    return 1;\n  }\n");
+    for (size_t i = 0; i < samples[s].outputs.size(); ++i) {
+      const std::string& output = samples[s].outputs[i];
+      if (output.empty()) continue;
+      absl::StrAppend(&out, "  compare(", s, ", ", i, ", (const void *)", macro,
+                      "_OUTPUT_", i, ", output_", s, "_", i, ", ",
+                      output.size(), ");\n");
+    }
+  }
+  absl::StrAppend(&out, "  if (wrong == 0) printf(\"", prefix, ": ",
+                  samples.size(),
+                  " samples equal what was recorded\\n\");\n  return "
+                  "wrong;\n}\n");
+  return out;
+}
+
+std::string MakeText(const std::string& prefix, v1::Processor processor) {
+  const target::CompilerUse* const use =
+      target::FindCompiler(processor, v1::GCC);
+  std::vector<std::string> flags;
+  if (use != nullptr) flags = use->flags;
+  for (const std::string& flag : target::CodeFlags()) flags.push_back(flag);
+  return absl::StrReplaceAll(
+      R"(# Made by edgekiln.
+#   make check          compares the network, on this machine, with what the
+#                       reference interpreter computed
+#   make firmware.elf   builds it for the target
+
+CC = cc
+CFLAGS = -O2 -Wall -Wextra -Werror
+CROSS_CC = @program@
+CROSS_FLAGS = @flags@
+
+check: check_network
+	./check_network
+
+check_network: check.c check_data.h @prefix@.c @prefix@.h
+	$(CC) -std=c99 -ffp-contract=off $(CFLAGS) check.c @prefix@.c -o $@
+
+firmware.elf: @prefix@.c @prefix@.h start.S firmware.ld
+	$(CROSS_CC) $(CROSS_FLAGS) -nostdlib -nostartfiles -static \
+	  -Wl,-T,firmware.ld @prefix@.c start.S -lgcc -o $@
+
+clean:
+	rm -f check_network firmware.elf
+
+.PHONY: check clean
+)",
+      {{"@program@", use == nullptr ? "cc" : use->program},
+       {"@flags@", absl::StrJoin(flags, " ")},
+       {"@prefix@", prefix}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
+                                              v1::Processor processor) {
+  EK_ASSIGN_OR_RETURN(const std::vector<Sample> samples, Samples(graph));
+  const std::string prefix = CPrefix(graph.name);
+  std::vector<CFile> files;
+  files.push_back({"Makefile", MakeText(prefix, processor)});
+  files.push_back({"check.c", CheckText(samples, prefix)});
+  files.push_back({"check_data.h", DataText(samples)});
+  return files;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,22 @@
+#ifndef EK_COMPILER_CODEGEN_FIRMWARE_CHECK_FILES_H_
+#define EK_COMPILER_CODEGEN_FIRMWARE_CHECK_FILES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/c/c_sources.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/firmware.pb.h"
+
+namespace edgekiln::compiler {
+
+// What comes beside the C files of a network, so that its user can build and
+// check them: `Makefile`, `check.c` and `check_data.h`, which has two samples of
+// seeded inputs and what the reference interpreter computes of them (one where
+// they take more than 1 MiB, none above 16 MiB).
+absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
+                                              v1::Processor processor);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_FIRMWARE_CHECK_FILES_H_

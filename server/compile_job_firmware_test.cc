@@ -1,0 +1,118 @@
+// Targets that run C code: which stages that takes, and what is reported.
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/testing/compile_job_fixture.h"
+
+namespace edgekiln::server {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr char kCore[] = "none;runs C";
+constexpr char kUnsimulated[] = "none;runs C, nobody simulates";
+
+class FirmwareJobTest : public CompileJobTest {};
+
+TEST_F(FirmwareJobTest, IsBuiltAndRunsOnTheFirstSample) {
+  const JobResult result = Run(Request("int8 net", {kCore}, {v1::PROFILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              AllOf(Contains("emit_c"), Contains("build_firmware"),
+                    Contains("count_cycles"), Contains("simulate[0]"),
+                    Not(Contains("check_fit")), Not(Contains("tile"))));
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.totals().instructions(), 2);
+  EXPECT_EQ(report.totals().setup_instructions(), 3);
+  EXPECT_EQ(report.totals().cycles_min(), 100);
+  EXPECT_EQ(report.totals().cycles_max(), 200);
+  EXPECT_EQ(report.totals().cycles_other_io(), 0);
+  EXPECT_EQ(report.memory().sections().text_bytes(), 5);
+  EXPECT_EQ(report.compiler().program(), "riscv64-unknown-elf-gcc");
+  EXPECT_EQ(report.compiler().version(), "12");
+  EXPECT_TRUE(report.has_bit_exact());
+  EXPECT_THAT(report.warnings(), IsEmpty());
+}
+
+TEST_F(FirmwareJobTest, CyclesAloneNeedNoSample) {
+  v1::CreateJobRequest request = Request("int8 net", {kCore}, {v1::PROFILE});
+  request.mutable_options()->set_timing_only(true);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.reports[0].totals().instructions(), 1);
+  EXPECT_THAT(leases_->TakeExecuted(), Not(Contains("simulate[0]")));
+}
+
+TEST_F(FirmwareJobTest, WithoutACompilerThereAreEstimates) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {kCore}, {v1::PROFILE, v1::COMPILE});
+  request.mutable_options()->set_compiler(v1::NO_COMPILER);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      AllOf(Contains("emit_c"), Contains("bundle"),
+            Not(Contains("build_firmware")), Not(Contains("count_cycles"))));
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.totals().cycles(), 23);
+  EXPECT_EQ(report.totals().fidelity(), v1::ESTIMATE);
+  EXPECT_FALSE(report.has_bit_exact());
+  EXPECT_THAT(report.warnings(), ElementsAre(HasSubstr("no compiler")));
+}
+
+TEST_F(FirmwareJobTest, WhatNothingSimulatesHasTheReferencesAccuracy) {
+  const JobResult result = Run(Request("int8 net", {kUnsimulated},
+                                       {v1::VALIDATE}, "samples=4 labelled=4"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              AllOf(Contains("build_firmware"), Contains("interpret[0]"),
+                    Not(Contains("simulate[0]"))));
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.accuracy().value(), 1);
+  EXPECT_FALSE(report.has_bit_exact());
+  EXPECT_EQ(report.totals().fidelity(), v1::ESTIMATE);
+  EXPECT_EQ(report.memory().flash_bytes(), 9);
+  EXPECT_THAT(report.warnings(),
+              ElementsAre(AllOf(HasSubstr("nothing simulates core"),
+                                HasSubstr("reference interpreter's"))));
+}
+
+TEST_F(FirmwareJobTest, ACompilerThatIsNotUsedForTheProcessorIsRefused) {
+  v1::CreateJobRequest request = Request("int8 net", {kCore}, {v1::PROFILE});
+  request.mutable_options()->set_compiler(v1::CLANG);
+  const JobResult result = Run(request);
+  EXPECT_THAT(std::string(result.status.message()),
+              HasSubstr("no clang is used for rv32imc"));
+}
+
+TEST_F(FirmwareJobTest, ATargetWithoutCSaysThatItNeedsNoCompiler) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  request.mutable_options()->set_compiler(v1::GCC);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.reports[0].warnings(),
+              ElementsAre(HasSubstr("compiler is not used")));
+}
+
+// Which compiler it will be is not known until a worker has come: what it makes
+// is nobody else's.
+TEST_F(FirmwareJobTest, WhatAnUnknownCompilerMadeIsNotStored) {
+  const v1::CreateJobRequest request =
+      Request("int8 net", {kCore}, {v1::PROFILE});
+  leases_->HideCompilers();
+  ASSERT_TRUE(Run(request).status.ok());
+  leases_->TakeExecuted();
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("build_firmware"));
+}
+
+}  // namespace
+}  // namespace edgekiln::server
