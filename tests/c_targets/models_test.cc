@@ -1,0 +1,207 @@
+// Published networks as firmware: built by gcc, run on the simulated core.
+// Every output of every layer is the interpreter's.
+
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/testing/compiled_networks.h"
+#include "compiler/codegen/firmware/emit_firmware.h"
+#include "compiler/frontend/import.h"
+#include "compiler/ir/interpreter.h"
+#include "compiler/passes/pipeline.h"
+#include "edgekiln/v1/program.pb.h"
+#include "gtest/gtest.h"
+#include "server/worker/stages/stages.h"
+#include "simfarm/session/session.h"
+#include "target/builtin.h"
+#include "target/firmware.h"
+#include "target/resolve.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/skip.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+
+constexpr char kGcc[] = "/usr/bin/riscv64-unknown-elf-gcc";
+
+const char* const kModels[] = {
+    "ad_int8.tflite",
+    "ad_int8_qdq.onnx",
+    "cct_1_32_32_32_fp32.onnx",
+    "dscnn_dynamic_range.tflite",
+    "dscnn_fp32.onnx",
+    "dscnn_int8.tflite",
+    "dscnn_int8_qdq.onnx",
+    "htvm_ad_digital.onnx",
+    "htvm_dscnn_digital.onnx",
+    "htvm_dscnn_mixed.onnx",
+    "htvm_mobilenet_v1_0.25_96_digital.onnx",
+    "htvm_resnet8_digital.onnx",
+    "htvm_resnet8_mixed.onnx",
+    "lenet_fp32.onnx",
+    "microkws_fp32.onnx",
+    "microkws_int8_qdq.onnx",
+    "mnist_cnn_fp32.onnx",
+    "mnist_mlp_fp32.onnx",
+    "mobilenet_v1_0.25_128_uint8.tflite",
+    "person_detect_int8.tflite",
+    "resnet8_fp32.tflite",
+    "resnet8_int8.tflite",
+    "resnet8_int8_qdq.onnx",
+    "yunet_s_fp32.onnx",
+};
+
+v1::Machine MachineOf(const std::string& name) {
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
+    if (builtin.name != name) continue;
+    const auto resolved = target::ResolveTarget(builtin.text);
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    if (resolved.ok()) return resolved->machine();
+  }
+  ADD_FAILURE() << "no target " << name;
+  return {};
+}
+
+// A blob that a stage left.
+std::string BlobOf(const server::StageOutput& output, absl::string_view role) {
+  for (const auto& [name, bytes] : output.blobs) {
+    if (name == role) return bytes;
+  }
+  ADD_FAILURE() << "no " << role;
+  return "";
+}
+
+struct Built {
+  v1::Program program;
+  std::string elf;
+};
+
+Built Build(const Graph& graph, const v1::Machine& machine,
+            v1::CRecipe::Kernels kernels) {
+  v1::CRecipe recipe;
+  recipe.set_kernels(kernels);
+  const auto emitted = compiler::EmitFirmware(graph, machine, recipe);
+  EXPECT_TRUE(emitted.ok()) << emitted.status();
+  if (!emitted.ok()) return {};
+  const std::string program = emitted->program.SerializeAsString();
+  const std::string sources = emitted->sources.SerializeAsString();
+  const std::string chip = machine.SerializeAsString();
+  server::StageInputs inputs;
+  inputs.Add("program", program);
+  inputs.Add("c_sources", sources);
+  inputs.Add("machine", chip);
+  v1::BuildFirmwareOptions options;
+  options.mutable_compiler()->set_family(v1::GCC);
+  options.mutable_compiler()->set_program("riscv64-unknown-elf-gcc");
+  const auto built = server::RunBuildFirmware(options, inputs);
+  EXPECT_TRUE(built.ok()) << built.status();
+  Built result;
+  if (!built.ok()) return result;
+  EXPECT_TRUE(result.program.ParseFromString(BlobOf(*built, "program")));
+  result.elf = BlobOf(*built, "constants");
+  return result;
+}
+
+// Runs two samples on both and compares every layer.
+void ExpectSame(const Graph& graph, const v1::Machine& machine,
+                v1::CRecipe::Kernels kernels) {
+  const Built built = Build(graph, machine, kernels);
+  ASSERT_FALSE(built.elf.empty());
+  simfarm::SessionOptions options;
+  for (const compiler::Tensor& tensor : graph.tensors) {
+    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
+  }
+  const auto session =
+      simfarm::LoadSession(built.program, built.elf, machine, options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto reference = compiler::Interpreter::Create(
+      graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors});
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  for (uint64_t sample = 0; sample < 2; ++sample) {
+    const std::vector<std::string> values =
+        compiler::RandomInputs(graph, sample);
+    std::vector<absl::string_view> inputs(values.begin(), values.end());
+    ASSERT_TRUE((*reference)->Run(inputs).ok());
+    int taps = 0;
+    const auto visit = [&](const v1::Program::Tap& tap,
+                           absl::string_view bytes) {
+      ++taps;
+      EXPECT_TRUE((*reference)->value(tap.tensor()) == bytes)
+          << "sample " << sample << ", layer "
+          << built.program.layers(tap.step()).id();
+      return absl::OkStatus();
+    };
+    std::vector<std::string> outputs;
+    // The first run checks every access, too.
+    const absl::Status ran =
+        sample == 0 ? (*session)->RunChecked(inputs, visit, &outputs).status()
+                    : (*session)->Run(inputs, visit, &outputs);
+    ASSERT_TRUE(ran.ok()) << ran;
+    EXPECT_EQ(taps, built.program.taps_size());
+    ASSERT_EQ(outputs.size(), graph.outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_TRUE((*reference)->value(graph.outputs[i]) == outputs[i])
+          << "output " << i;
+    }
+  }
+}
+
+class FirmwareModelsTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+    const std::string path = absl::StrCat("models/", GetParam());
+    EK_REQUIRE_SHARED(path);
+    auto graph = compiler::ImportModel(ReadWholeFile(SharedPath(path)));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    graph_ = *std::move(graph);
+    ASSERT_TRUE(compiler::Simplify(graph_).ok());
+  }
+
+  static bool ComputesInFloats() {
+    return absl::StrContains(GetParam(), "fp32") ||
+           absl::StrContains(GetParam(), "dynamic");
+  }
+
+  Graph graph_;
+};
+
+TEST_P(FirmwareModelsTest, EqualsTheInterpreterInEveryLayer) {
+  // Without float instructions, one takes hundreds.
+  ExpectSame(graph_, MachineOf(ComputesInFloats() ? "rv32imf" : "rv32imc"),
+             v1::CRecipe::KERNELS_UNSPECIFIED);
+}
+
+TEST_P(FirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
+  for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
+    for (int kernels = 0; v1::CRecipe::Kernels_IsValid(kernels); ++kernels) {
+      SCOPED_TRACE(absl::StrCat(core, " ", kernels));
+      ExpectSame(graph_, MachineOf(core),
+                 static_cast<v1::CRecipe::Kernels>(kernels));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Public, FirmwareModelsTest, testing::ValuesIn(kModels),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) {
+                             if (!absl::ascii_isalnum(
+                                     static_cast<unsigned char>(c))) {
+                               c = '_';
+                             }
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace edgekiln::tests

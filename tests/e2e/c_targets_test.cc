@@ -1,0 +1,159 @@
+// Targets that run the network as C code: built by a real compiler, run on the
+// simulated core, or estimated.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/e2e/cluster.h"
+#include "tests/e2e/expectations.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/skip.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kGcc[] = "/usr/bin/riscv64-unknown-elf-gcc";
+constexpr char kArmGcc[] = "/usr/bin/arm-none-eabi-gcc";
+
+class CTargetsTest : public ClusterTest {
+ protected:
+  static std::string Digits() { return SourcePath("docs/example/digits.onnx"); }
+
+  static std::vector<std::string> Profile(
+      const std::string& target, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"profile", Digits(), "--target",
+                                          target};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  static v1::Report Report(std::vector<std::string> arguments) {
+    arguments.push_back("--json");
+    return ReportOf(cluster().Cli(std::move(arguments)));
+  }
+
+  // rv32imc with another value of a parameter.
+  static std::string Target(const std::string& parameter, int value) {
+    return cluster().sandbox().Write(
+        absl::StrCat(parameter, value, ".txtpb"),
+        absl::StrCat(
+            "schema_version: 1\nextends: \"rv32imc\"\nname: \"small\"\n",
+            "set { name: \"", parameter, "\" value: ", value, " }\n"));
+  }
+};
+
+TEST_F(CTargetsTest, TheSimulatedCoreComputesWhatTheReferenceDoes) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const v1::Report report = Report(Profile("rv32imc"));
+  EXPECT_GT(report.bit_exact().outputs_compared(), 0);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+  const v1::Report::Totals& totals = report.totals();
+  EXPECT_EQ(totals.fidelity(), v1::EXACT);
+  EXPECT_EQ(totals.cycles(), totals.instructions());
+  EXPECT_GT(totals.setup_instructions(), 0);
+  EXPECT_LE(totals.cycles_min(), totals.cycles());
+  EXPECT_GE(totals.cycles_max(), totals.cycles());
+  int64_t cycles = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    cycles += layer.cycles();
+  }
+  EXPECT_EQ(cycles, totals.cycles());
+  const v1::FirmwareSections& sections = report.memory().sections();
+  EXPECT_GT(sections.text_bytes(), 1000);
+  EXPECT_GT(sections.rodata_bytes(), 1000);
+  EXPECT_EQ(
+      report.memory().flash_bytes(),
+      sections.text_bytes() + sections.rodata_bytes() + sections.data_bytes());
+  EXPECT_EQ(report.compiler().program(), "riscv64-unknown-elf-gcc");
+  EXPECT_EQ(report.compiler().digest().size(), 64u);
+  EXPECT_THAT(report.warnings(), ElementsAre());
+  ExpectSame(report, Report(Profile("rv32imc")));
+}
+
+TEST_F(CTargetsTest, EveryRecipeComputesTheSame) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const int64_t fastest = Report(Profile("rv32imc")).totals().cycles();
+  for (const char* recipe : {"size", "plain", "uma", "table"}) {
+    const v1::Report report = Report(Profile("rv32imc", {"--recipe", recipe}));
+    EXPECT_EQ(report.bit_exact().mismatches(), 0) << recipe;
+    EXPECT_GT(report.totals().cycles(), fastest) << recipe;
+  }
+}
+
+TEST_F(CTargetsTest, ACostTableMakesCyclesOfInstructions) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const v1::Report one = Report(Profile("rv32imc"));
+  const v1::Report waits = Report(Profile(Target("flash_wait", 2)));
+  EXPECT_EQ(waits.totals().instructions(), one.totals().instructions());
+  EXPECT_GT(waits.totals().cycles(), 2 * one.totals().cycles());
+  EXPECT_EQ(waits.totals().fidelity(), v1::CYCLE_APPROXIMATE);
+}
+
+TEST_F(CTargetsTest, WhatDoesNotFitSaysWhatWould) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const v1::ErrorDetail flash =
+      FailureOf(cluster(), Profile(Target("flash_bytes", 4096)), 1);
+  EXPECT_NAMES(flash, "4096");
+  const v1::ErrorDetail ram =
+      FailureOf(cluster(), Profile(Target("ram_bytes", 2560)), 1);
+  EXPECT_NAMES(ram, "ram");
+}
+
+TEST_F(CTargetsTest, WithoutACompilerThereAreCAndEstimates) {
+  const v1::Report report = Report(Profile("rv32imc", {"--compiler", "none"}));
+  EXPECT_EQ(report.totals().fidelity(), v1::ESTIMATE);
+  EXPECT_GT(report.totals().cycles(), 0);
+  EXPECT_FALSE(report.has_bit_exact());
+  EXPECT_THAT(report.warnings(), ElementsAre(HasSubstr("no compiler")));
+}
+
+TEST_F(CTargetsTest, ACompilerThatNobodyHasIsNamedWithItsPackage) {
+  if (std::filesystem::exists(kArmGcc)) {
+    const v1::Report report = Report(Profile("cortex-m4"));
+    EXPECT_GT(report.memory().sections().text_bytes(), 1000);
+    EXPECT_EQ(report.totals().fidelity(), v1::ESTIMATE);
+    EXPECT_FALSE(report.has_bit_exact());
+    return;
+  }
+  const v1::ErrorDetail error = FailureOf(cluster(), Profile("cortex-m4"), 4);
+  EXPECT_NAMES(error, "arm-none-eabi-gcc");
+  EXPECT_NAMES(error, "--compiler none");
+}
+
+TEST_F(CTargetsTest, TheBundleChecksItself) {
+  const std::string folder = cluster().sandbox().Path("bundle");
+  const v1::Report report = Report({"compile", Digits(), "--target", "rv32imc",
+                                    "--compiler", "none", "-o", folder});
+  EXPECT_GT(report.layers_size(), 0);
+  for (const char* file : {"c/Makefile", "c/check.c", "c/firmware.ld",
+                           "c/start.S", "manifest.json", "program.pb"}) {
+    EXPECT_TRUE(std::filesystem::exists(absl::StrCat(folder, "/", file)))
+        << file;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder + "/firmware.elf"));
+  const std::string said = cluster().sandbox().Path("make.out");
+  const auto make =
+      Process::Start({.program = "/usr/bin/make",
+                      .arguments = {"-C", folder + "/c", "check",
+                                    "CFLAGS=-O1 -Wall -Wextra -Werror "
+                                    "-fsanitize=address,undefined"},
+                      .stdout_path = said,
+                      .stderr_path = cluster().sandbox().Path("make.err")});
+  ASSERT_NE(make, nullptr);
+  EXPECT_EQ(make->WaitFor(absl::Seconds(120)), 0)
+      << ReadWholeFile(cluster().sandbox().Path("make.err"));
+  EXPECT_THAT(ReadWholeFile(said), HasSubstr("2 samples equal"));
+}
+
+}  // namespace
+}  // namespace edgekiln::tests
