@@ -1,0 +1,130 @@
+#include "compiler/codegen/firmware/stack_bound.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Of one frame; more is no stack.
+constexpr int64_t kMaxFrameBytes = int64_t{1} << 32;
+
+struct Function {
+  std::optional<int64_t> frame_bytes;
+  std::set<std::string> callees;
+};
+// By gcc's titles: "name", of static functions "file:name".
+using Functions = std::map<std::string, Function, std::less<>>;
+
+absl::Status Malformed(absl::string_view line) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "CALL_GRAPH_MALFORMED",
+                    .what = "malformed call graph",
+                    .where = absl::StrCat("line '", line, "'")});
+}
+
+// What stands in quotes after `key`.
+std::optional<absl::string_view> Quoted(absl::string_view line,
+                                        absl::string_view key) {
+  const std::string begin = absl::StrCat(key, ": \"");
+  const size_t at = line.find(begin);
+  if (at == absl::string_view::npos) return std::nullopt;
+  const absl::string_view rest = line.substr(at + begin.size());
+  const size_t end = rest.find('"');
+  if (end == absl::string_view::npos) return std::nullopt;
+  return rest.substr(0, end);
+}
+
+// The label of a function that was compiled has a part "16 bytes (static)".
+std::optional<int64_t> FrameBytes(absl::string_view label) {
+  for (const absl::string_view part : absl::StrSplit(label, "\\n")) {
+    const size_t at = part.find(" bytes (");
+    if (at == absl::string_view::npos) continue;
+    const absl::string_view kind = part.substr(at);
+    int64_t bytes = 0;
+    const bool bounded =
+        kind == " bytes (static)" || kind == " bytes (dynamic,bounded)";
+    if (!bounded || !absl::SimpleAtoi(part.substr(0, at), &bytes) ||
+        bytes < 0 || bytes > kMaxFrameBytes) {
+      return std::nullopt;
+    }
+    return bytes;
+  }
+  return std::nullopt;
+}
+
+absl::Status ReadCallGraph(absl::string_view text, Functions& functions) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, "node: {")) {
+      const auto title = Quoted(line, "title");
+      const auto label = Quoted(line, "label");
+      if (!title || !label) return Malformed(line);
+      Function& function = functions[std::string(*title)];
+      if (const auto bytes = FrameBytes(*label)) {
+        function.frame_bytes =
+            std::max(*bytes, function.frame_bytes.value_or(0));
+      }
+    } else if (absl::StartsWith(line, "edge: {")) {
+      const auto from = Quoted(line, "sourcename");
+      const auto to = Quoted(line, "targetname");
+      if (!from || !to) return Malformed(line);
+      functions[std::string(*from)].callees.emplace(*to);
+      functions[std::string(*to)];
+    } else if (!line.empty() && line != "}" &&
+               !absl::StartsWith(line, "graph: {")) {
+      return Malformed(line);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> BoundStack(
+    const std::vector<std::string>& call_graphs) {
+  Functions functions;
+  for (const std::string& text : call_graphs) {
+    EK_RETURN_IF_ERROR(ReadCallGraph(text, functions));
+  }
+  // From the callees to the callers, without recursing: a function is ready
+  // once all it calls are. In a circle none ever is.
+  std::map<absl::string_view, size_t> open_callees;
+  std::map<absl::string_view, std::vector<absl::string_view>> callers;
+  std::vector<absl::string_view> ready;
+  for (const auto& [name, function] : functions) {
+    if (!function.frame_bytes) return 0;
+    open_callees[name] = function.callees.size();
+    for (const std::string& callee : function.callees) {
+      callers[callee].push_back(name);
+    }
+    if (function.callees.empty()) ready.push_back(name);
+  }
+  std::map<absl::string_view, int64_t> below;  // Of the callees.
+  int64_t most = 0;
+  size_t done = 0;
+  for (; done < ready.size(); ++done) {
+    const absl::string_view name = ready[done];
+    const int64_t bytes =
+        below[name] + *functions.find(name)->second.frame_bytes;
+    most = std::max(most, bytes);
+    for (const absl::string_view caller : callers[name]) {
+      below[caller] = std::max(below[caller], bytes);
+      if (--open_callees[caller] == 0) ready.push_back(caller);
+    }
+  }
+  return done == functions.size() ? most : 0;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,96 @@
+#include "compiler/codegen/firmware/stack_bound.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+std::string Node(const std::string& title, const std::string& usage) {
+  return absl::StrCat("node: { title: \"", title, "\" label: \"", title,
+                      "\\na.c:1:2\\n", usage, "\" }\n");
+}
+std::string Extern(const std::string& title) {
+  return absl::StrCat("node: { title: \"", title, "\" label: \"", title,
+                      "\\n<built-in>\" shape : ellipse }\n");
+}
+std::string Edge(const std::string& from, const std::string& to) {
+  return absl::StrCat("edge: { sourcename: \"", from, "\" targetname: \"", to,
+                      "\" label: \"a.c:3:4\" }\n");
+}
+std::string Graph(const std::string& body) {
+  return absl::StrCat("graph: { title: \"a.c\"\n", body, "}\n");
+}
+
+struct Case {
+  std::string name;
+  std::vector<std::string> graphs;
+  int64_t bytes;
+};
+
+class StackBoundTest : public testing::TestWithParam<Case> {};
+
+TEST_P(StackBoundTest, Is) {
+  const auto bytes = BoundStack(GetParam().graphs);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(*bytes, GetParam().bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, StackBoundTest,
+    testing::Values(
+        Case{"Nothing", {}, 0},
+        Case{"LongestPath",
+             {Graph(Node("a", "16 bytes (static)") +
+                    Node("a.c:b", "100 bytes (static)") +
+                    Node("c", "32 bytes (dynamic,bounded)") +
+                    Node("d", "80 bytes (static)") + Edge("a", "a.c:b") +
+                    Edge("a", "c") + Edge("c", "d") + Edge("a", "c"))},
+             16 + 32 + 80},
+        Case{"AcrossFiles",
+             {Graph(Node("a", "16 bytes (static)") + Extern("b") +
+                    Edge("a", "b")),
+              Graph(Node("b", "48 bytes (static)"))},
+             64},
+        Case{"Recursion",
+             {Graph(Node("a", "16 bytes (static)") +
+                    Node("b", "16 bytes (static)") + Edge("a", "b") +
+                    Edge("b", "a"))},
+             0},
+        Case{"CallsItself",
+             {Graph(Node("a", "16 bytes (static)") + Edge("a", "a"))},
+             0},
+        Case{"Pointer",
+             {Graph(Node("a", "16 bytes (static)") +
+                    "node: { title: \"__indirect_call\" label: \"Indirect Call "
+                    "Placeholder\" shape : ellipse }\n" +
+                    Edge("a", "__indirect_call"))},
+             0},
+        Case{"Library",
+             {Graph(Node("a", "16 bytes (static)") + Extern("__mulsf3") +
+                    Edge("a", "__mulsf3"))},
+             0},
+        Case{"DependsOnData", {Graph(Node("a", "16 bytes (dynamic)"))}, 0}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(StackBoundErrorTest, OtherTextsAreRefused) {
+  for (const char* text :
+       {"node: { title: \"a }", "edge: { sourcename: \"a\" }", "hello"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(BoundStack({text}).status())) << text;
+  }
+}
+
+TEST(StackBoundErrorTest, LongChainsDoNotRecurse) {
+  std::string body = Node("f0", "1 bytes (static)");
+  for (int i = 1; i < 20000; ++i) {
+    body += Node(absl::StrCat("f", i), "1 bytes (static)") +
+            Edge(absl::StrCat("f", i - 1), absl::StrCat("f", i));
+  }
+  EXPECT_EQ(*BoundStack({Graph(body)}), 20000);
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
