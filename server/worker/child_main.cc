@@ -179,7 +179,8 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
   const absl::string_view stage = StageName(request.options().options_case());
   if (!options.crash_stage.empty() && stage == options.crash_stage) abort();
   ChannelSource source(request, channel);
-  StageInputs inputs(&source, &warm, options.memory_limit_bytes);
+  StageInputs inputs(&source, &warm, options.memory_limit_bytes,
+                     options.scratch_folder);
   for (const v1::BlobRef& input : request.inputs()) {
     inputs.Add(input.role(), Digest{.hash = input.digest().hash(),
                                     .size_bytes = input.digest().size_bytes()});
@@ -232,11 +233,14 @@ v1::ChildReply::Result AboutConfinement(
 
 }  // namespace
 
-int ServeChild(const ChildMainOptions& options,
-               const StageFunction& run_stage) {
+int ServeChild(const ChildMainOptions& given, const StageFunction& run_stage) {
+  ChildMainOptions options = given;
+  if (!options.scratch_folder.empty()) options.memory_limit_bytes /= 2;
   const v1::WorkerMessage::Confinement confinement =
       Confine({.memory_limit_bytes = options.memory_limit_bytes,
-               .filter_system_calls = options.filter_system_calls});
+               .filter_system_calls = options.filter_system_calls,
+               .scratch_folder = options.scratch_folder,
+               .tool_folders = options.tool_folders});
   if (kLimitsAddressSpace) ExitAtFatalLimits(kMemoryExit, kStackExit);
   MessageChannel channel(kChildChannelFd);
   WarmCache warm(options.warm_bytes);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/stage.pb.h"
@@ -24,6 +25,10 @@ struct ChildMainOptions {
   // its program, and still a small part of the usual memory limit.
   int64_t warm_bytes = int64_t{256} << 20;
   bool filter_system_calls = true;  // Not for valgrind, which makes its own.
+  // A builder's (confinement.h). Half of the memory is its own, the other half
+  // that of the compiler that it waits for.
+  std::string scratch_folder;
+  std::vector<std::string> tool_folders;
   // For tests of crash handling: abort() when asked for this stage.
   std::string crash_stage;
 };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -54,9 +55,13 @@ absl::Status NoProcess(absl::string_view call, int error) {
 }
 
 // Nothing of ours: what a user has in the environment (tokens, proxies) is not
-// for a process that meets hostile bytes.
-std::vector<std::string> Environment() {
+// for a process that meets hostile bytes. A builder finds compilers by PATH.
+std::vector<std::string> Environment(bool is_builder) {
   std::vector<std::string> environment = {"LC_ALL=C"};
+  const char* const path = getenv("PATH");
+  if (is_builder && path != nullptr) {
+    environment.push_back(absl::StrCat("PATH=", path));
+  }
   // What it takes to start, and sanitizers' options.
   constexpr absl::string_view kKept[] = {
       "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=",
@@ -92,6 +97,10 @@ absl::Status Timeout(absl::string_view where, absl::string_view what,
 }  // namespace
 
 absl::Status ChildProcess::Start() {
+  if (IsBuilder()) {
+    EK_ASSIGN_OR_RETURN(folder_, ScratchFolder::Make(options_.scratch_parent,
+                                                     kBuilderFolderPrefix));
+  }
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return NoProcess("socketpair", errno);
@@ -102,7 +111,13 @@ absl::Status ChildProcess::Start() {
                    options_.arguments.end());
   arguments.emplace_back("--memory-limit");
   arguments.push_back(absl::StrCat(options_.memory_limit_bytes));
-  const std::vector<std::string> environment = Environment();
+  if (IsBuilder()) {
+    arguments.insert(arguments.end(), {"--builder", folder_->path()});
+    for (const std::string& folder : options_.tool_folders) {
+      arguments.insert(arguments.end(), {"--tool-folder", folder});
+    }
+  }
+  const std::vector<std::string> environment = Environment(IsBuilder());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
@@ -114,7 +129,12 @@ absl::Status ChildProcess::Start() {
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  // Whoever ends a builder ends the compilers that it runs.
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(
+      &attributes,
+      static_cast<int16_t>(POSIX_SPAWN_SETSIGMASK |
+                           (IsBuilder() ? POSIX_SPAWN_SETPGROUP : 0)));
   pid_t pid = 0;
   const int error =
       posix_spawn(&pid, options_.binary.c_str(), &actions, &attributes,
@@ -150,13 +170,30 @@ void ChildProcess::LimitCpuTime(const MessageChannel::Limits& limits) {
   prlimit(pid_, RLIMIT_CPU, &limit, nullptr);
 }
 
+bool ChildProcess::HasEnded() const {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info,
+                WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
+
 ChildProcess::End ChildProcess::Reap() {
+  if (IsBuilder()) {
+    // Until it is waited for, its number is that of its group.
+    siginfo_t info = {};
+    while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) <
+               0 &&
+           errno == EINTR) {
+    }
+    kill(-pid_, SIGKILL);
+  }
   int status = 0;
   rusage usage = {};
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   pid_ = 0;
   channel_.reset();
+  folder_.reset();
   return {.exit_code = WEXITSTATUS(status),
           .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
           .peak_bytes = int64_t{usage.ru_maxrss} << 10};
@@ -164,7 +201,7 @@ ChildProcess::End ChildProcess::Reap() {
 
 void ChildProcess::Kill() {
   if (pid_ == 0) return;
-  kill(pid_, SIGKILL);
+  kill(IsBuilder() ? -pid_ : pid_, SIGKILL);
   Reap();
 }
 
@@ -276,10 +313,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
     const MessageChannel::Limits& limits, const Handlers& handlers) {
   // A child that died while idle (out of memory, an administrator) is no
   // failure of the stage that comes next.
-  if (pid_ != 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) {
-    pid_ = 0;
-    channel_.reset();
-  }
+  if (pid_ != 0 && HasEnded()) Reap();
   const absl::Duration begin = MessageChannel::Now();
   if (pid_ == 0) EK_RETURN_IF_ERROR(Start());
   LimitCpuTime(limits);

@@ -19,6 +19,7 @@
 #include "edgekiln/v1/worker_child.pb.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/message_channel.h"
+#include "server/worker/scratch_folder.h"
 
 namespace edgekiln::server {
 
@@ -29,9 +30,16 @@ struct ChildOptions {
   // Address space, in whole MiB, that the child limits itself to as it is told
   // by a last argument --memory-limit; 0: unlimited.
   int64_t memory_limit_bytes = 0;
+  // A builder (confinement.h), with a folder of its own within this one. What
+  // it has started, and the folder, end with it. Empty: no builder.
+  std::string scratch_parent;
+  std::vector<std::string> tool_folders;
   // Of one request; never more than until its deadline, rounded up to seconds.
   absl::Duration cpu_limit = absl::InfiniteDuration();
 };
+
+// Names of builders' folders begin like that.
+inline constexpr char kBuilderFolderPrefix[] = "edgekiln-build-";
 
 // Bytes of the inputs at these positions of a request, in order.
 using InputSupply = std::function<
@@ -81,6 +89,9 @@ class ChildProcess {
 
  private:
   absl::Status Start();
+  bool IsBuilder() const { return !options_.scratch_parent.empty(); }
+  // Whether it has, of itself.
+  bool HasEnded() const;
   void LimitCpuTime(const MessageChannel::Limits& limits);
   // How a child ended.
   struct End {
@@ -103,7 +114,8 @@ class ChildProcess {
 
   const ChildOptions options_;
   pid_t pid_ = 0;
-  absl::Duration cpu_limit_;  // Of the request under way.
+  std::unique_ptr<ScratchFolder> folder_;  // A builder's.
+  absl::Duration cpu_limit_;               // Of the request under way.
   std::unique_ptr<MessageChannel> channel_;
   absl::Status unsupplied_;  // Why the living child waits in vain.
 };

@@ -1,5 +1,6 @@
 #include "server/worker/confinement.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -8,12 +9,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/worker/builder_calls.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
 #include "server/worker/failed_allocation.h"
+#include "server/worker/file_access.h"
 #include "server/worker/sanitized.h"
 #include "server/worker/system_calls.h"
 
@@ -48,20 +52,35 @@ int64_t RoomForLastWords() {
   return log.st_size + kBytes;
 }
 
+bool IsBuilder(const ConfinementOptions& options) {
+  return !options.scratch_folder.empty();
+}
+
+std::vector<Limit> LimitsOf(const ConfinementOptions& options) {
+  std::vector<Limit> limits = {{RLIMIT_CORE, "no core files", 0},
+                               {RLIMIT_MEMLOCK, "no locked memory", 0}};
+  if (IsBuilder(options)) {
+    // Of one file: firmware for the largest memory that is simulated.
+    limits.push_back(
+        {RLIMIT_FSIZE, "limited file writes", (int64_t{1} << 30) + (1 << 24)});
+    // Linkers open every object at once, or nearly.
+    limits.push_back({RLIMIT_NOFILE, "limited descriptors", 1024});
+  } else {
+    limits.push_back({RLIMIT_FSIZE, "no file writes", RoomForLastWords()});
+    // The standard streams, the channel, and the memory account.
+    limits.push_back(
+        {RLIMIT_NOFILE, "no new descriptors", kChildChannelFd + 2});
+  }
+  return limits;
+}
+
 // Returns whether the limit of processes binds: it does not bind root.
 bool LimitResources(const ConfinementOptions& options,
                     Confinement& confinement) {
-  const Limit limits[] = {
-      {RLIMIT_CORE, "no core files", 0},
-      {RLIMIT_FSIZE, "no file writes", RoomForLastWords()},
-      {RLIMIT_MEMLOCK, "no locked memory", 0},
-      // The standard streams, the channel, and the memory account.
-      {RLIMIT_NOFILE, "no new descriptors", kChildChannelFd + 2},
-  };
   const rlimit none = {0, 0};
-  const bool processes =
-      !EK_SANITIZED && setrlimit(RLIMIT_NPROC, &none) == 0 && getuid() != 0;
-  for (const Limit& limit : limits) {
+  const bool processes = !EK_SANITIZED && !IsBuilder(options) &&
+                         setrlimit(RLIMIT_NPROC, &none) == 0 && getuid() != 0;
+  for (const Limit& limit : LimitsOf(options)) {
     // Whose reports take files, processes and threads.
     if (EK_SANITIZED && limit.resource != RLIMIT_CORE) {
       Note(false, limit.name, "not with sanitizers", confinement);
@@ -94,13 +113,44 @@ bool Filter(const ConfinementOptions& options, Confinement& confinement) {
     status = absl::UnavailableError("switched off by --no-seccomp");
   } else if (EK_SANITIZED) {
     status = absl::UnavailableError("not with sanitizers");
+  } else if (IsBuilder(options)) {
+    status = FilterBuilderCalls(kChildChannelFd);
   } else {
     status = FilterSystemCalls(kChildChannelFd);
   }
-  for (const char* what : {"seccomp", "no network", "no files"}) {
-    Note(status.ok(), what, status.message(), confinement);
+  Note(status.ok(), "seccomp", status.message(), confinement);
+  Note(status.ok(), "no network", status.message(), confinement);
+  if (!IsBuilder(options)) {
+    Note(status.ok(), "no files", status.message(), confinement);
   }
   return status.ok();
+}
+
+// What compilers read: themselves, and what it takes to start.
+FileAccess BuilderFiles(const ConfinementOptions& options) {
+  FileAccess access = {
+      .readable = {"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache"},
+      .writable = {options.scratch_folder, "/dev/null"}};
+  access.readable.insert(access.readable.end(), options.tool_folders.begin(),
+                         options.tool_folders.end());
+  return access;
+}
+
+// Programs that it runs inherit all of it.
+void PrepareBuilder(const ConfinementOptions& options,
+                    Confinement& confinement) {
+  umask(S_IRWXG | S_IRWXO);
+  // Not for what it runs.
+  fcntl(kChildChannelFd, F_SETFD, FD_CLOEXEC);
+  const bool there = chdir(options.scratch_folder.c_str()) == 0;
+  Note(there, "a folder of its own", strerror(errno), confinement);
+  absl::Status status;
+  if (EK_SANITIZED) {
+    status = absl::UnavailableError("not with sanitizers");
+  } else {
+    status = LimitFileAccess(BuilderFiles(options));
+  }
+  Note(status.ok(), "no other files", status.message(), confinement);
 }
 
 }  // namespace
@@ -124,8 +174,10 @@ Confinement Confine(const ConfinementOptions& options) {
   Note(!EK_SANITIZED && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable",
        EK_SANITIZED ? "not with sanitizers" : strerror(errno), confinement);
   const bool limited = LimitResources(options, confinement);
+  if (IsBuilder(options)) PrepareBuilder(options, confinement);
   // Last: it takes away what the rest needs.
   const bool filtered = Filter(options, confinement);
+  if (IsBuilder(options)) return confinement;
   Note(limited || filtered, "no new processes",
        EK_SANITIZED ? "not with sanitizers"
                     : "the limit does not bind root, and seccomp is missing",

@@ -22,8 +22,11 @@
 #include "server/daemon/local_instance.h"
 #include "server/version.h"
 #include "server/worker/child_main.h"
+#include "server/worker/compilers.h"
 #include "server/worker/confinement.h"
 #include "server/worker/memory_budget.h"
+#include "server/worker/run_program.h"
+#include "server/worker/scratch_folder.h"
 #include "server/worker/stage_table.h"
 #include "server/worker/worker.h"
 #include "server/worker_secret.h"
@@ -61,6 +64,8 @@ struct Flags {
   bool no_seccomp = false;
   bool print_confinement = false;
   bool child = false;
+  std::string builder;  // Its folder.
+  std::vector<std::string> tool_folders;
   std::string test_crash_stage;
 };
 
@@ -116,6 +121,12 @@ void Define(CLI::App& app, Flags& flags) {
       ->group("For testing");
   app.add_flag("--child", flags.child,
                "Execute stages for the worker at descriptor 3")
+      ->group("");
+  app.add_option("--builder", flags.builder,
+                 "With --child: run compilers, and write this folder only")
+      ->group("");
+  app.add_option("--tool-folder", flags.tool_folders,
+                 "With --builder: read and execute this folder, too")
       ->group("");
   app.footer(kSizeRule);
   WrapOptions(app);
@@ -191,6 +202,21 @@ int ExitCodeOf(const absl::Status& status) {
   return absl::IsUnauthenticated(status) ? kAuthentication : kInfra;
 }
 
+// Those of a worker that compiles; tells of them.
+InstalledCompilers CompilersOf(const Flags& flags, Logger& log) {
+  const auto& roles = flags.roles;
+  if (std::find(roles.begin(), roles.end(), "compile") == roles.end()) {
+    return {};
+  }
+  InstalledCompilers compilers = InstalledCompilers::Find(SearchPath());
+  for (const std::string& problem : compilers.problems()) {
+    log.Warning("not used as a compiler: ", problem);
+  }
+  log.Info("compilers: ", CompilersText(compilers));
+  RemoveAbandoned(TemporaryFolder(), kBuilderFolderPrefix);
+  return compilers;
+}
+
 int RunWorker(const Flags& flags) {
   // Before any thread exists: all of them inherit the mask, so that only the
   // one below sees these signals.
@@ -217,6 +243,7 @@ int RunWorker(const Flags& flags) {
                                  .slots = SlotsOf(flags),
                                  .blob_cache_bytes = flags.blob_cache_bytes,
                                  .child = ChildOf(flags),
+                                 .compilers = CompilersOf(flags, *log),
                                  .memory_budget_bytes = BudgetOf(flags)},
                                 *log);
   std::thread waiter([&] {
@@ -244,6 +271,8 @@ int Main(int argc, char** argv) {
     return ServeChild({.memory_limit_bytes = flags.memory_limit_bytes,
                        .warm_bytes = flags.warm_bytes,
                        .filter_system_calls = !flags.no_seccomp,
+                       .scratch_folder = flags.builder,
+                       .tool_folders = flags.tool_folders,
                        .crash_stage = flags.test_crash_stage},
                       RunStage);
   }

@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "proto/convert.h"
 #include "server/stage_versions.h"
+#include "server/worker/scratch_folder.h"
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {
@@ -118,8 +119,10 @@ struct LeaseExecutor::Held {
 };
 
 LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
-                             int64_t memory_budget_bytes)
+                             int64_t memory_budget_bytes,
+                             const InstalledCompilers* compilers)
     : child_options_(std::move(child)),
+      compilers_(compilers),
       memory_shares_(ShareMemory(memory_budget_bytes,
                                  child_options_.memory_limit_bytes, slots)),
       memory_(memory_shares_.budget,
@@ -237,6 +240,32 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
   return result;
 }
 
+absl::Status LeaseExecutor::CheckCompiler(
+    const v1::DaemonMessage::Lease& lease) const {
+  if (compilers_ == nullptr) return absl::OkStatus();
+  return compilers_->Check(lease.options().build_firmware().compiler());
+}
+
+v1::WorkerMessage::Result LeaseExecutor::Build(Held& held) {
+  absl::Status checked = CheckCompiler(held.lease);
+  v1::WorkerMessage::Result result;
+  if (checked.ok()) {
+    ChildOptions options = child_options_;
+    options.scratch_parent = TemporaryFolder();
+    if (compilers_ != nullptr) options.tool_folders = compilers_->folders();
+    SlotChild builder(std::move(options), memory_shares_, memory_);
+    result = Execute(held, builder);
+    // It may have been replaced meanwhile.
+    checked = CheckCompiler(held.lease);
+  }
+  if (checked.ok()) return result;
+  result.Clear();
+  result.set_lease_id(held.lease.lease_id());
+  result.set_fencing_token(held.lease.fencing_token());
+  *result.mutable_infra_error() = ErrorToProto(checked);
+  return result;
+}
+
 std::shared_ptr<LeaseExecutor::Held> LeaseExecutor::Next(SlotChild& child) {
   MutexLock lock(mutex_);
   while (!stopping_ && waiting_.empty()) {
@@ -260,7 +289,13 @@ void LeaseExecutor::RunSlot() {
   SlotChild child(child_options_, memory_shares_, memory_);
   while (const std::shared_ptr<Held> held = Next(child)) {
     v1::WorkerMessage message;
-    *message.mutable_result() = Execute(*held, child);
+    if (held->lease.options().has_build_firmware()) {
+      // Waiting for memory while holding some could be for ever.
+      if (memory_shares_.budget > 0) child.Drop();
+      *message.mutable_result() = Build(*held);
+    } else {
+      *message.mutable_result() = Execute(*held, child);
+    }
     {
       // First forgotten, then answered: no heartbeat follows the result.
       MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/blob_client.h"
 #include "server/worker/child_process.h"
+#include "server/worker/compilers.h"
 #include "server/worker/memory_budget.h"
 #include "server/worker/slot_child.h"
 
@@ -29,10 +30,12 @@ class MessageSink {
 // Thread-safe.
 class LeaseExecutor {
  public:
-  // `blobs` must outlive the executor. All slots together use no more memory
-  // than the budget (0: no matter how much).
+  // `blobs` and `compilers` must outlive the executor. All slots together use
+  // no more memory than the budget (0: no matter how much). Firmware is built
+  // with those compilers, by a builder (child_process.h); null: with any.
   LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
-                int64_t memory_budget_bytes = 0);
+                int64_t memory_budget_bytes = 0,
+                const InstalledCompilers* compilers = nullptr);
   // Kills what is being executed.
   ~LeaseExecutor();
 
@@ -54,8 +57,12 @@ class LeaseExecutor {
   // Others go on meanwhile: the system may take long to end a large process.
   void Yield(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
   v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
+  // In a child of its own, which ends with the lease.
+  v1::WorkerMessage::Result Build(Held& held);
+  absl::Status CheckCompiler(const v1::DaemonMessage::Lease& lease) const;
 
   const ChildOptions child_options_;
+  const InstalledCompilers* const compilers_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;

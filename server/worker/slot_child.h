@@ -35,6 +35,8 @@ class SlotChild {
       absl::Duration timeout, int cancel_fd,
       const ChildProcess::Handlers& handlers);
 
+  // Ends the child, if there is one, and gives back what it had reserved.
+  void Drop();
   // Whether the idle child should give way: another slot waits for memory.
   bool IsWanted() const { return child_ != nullptr && budget_.wanted(); }
   // Ends it then, which takes as long as the system takes to free its memory.
@@ -51,7 +53,6 @@ class SlotChild {
       int64_t bytes, const v1::ChildRequest& request, absl::string_view stage,
       const Times& times, int cancel_fd,
       const ChildProcess::Handlers& handlers);
-  void Drop();
 
   const ChildOptions options_;
   const MemoryShares shares_;

@@ -44,8 +44,11 @@ class StageInputs {
   // without `warm`, nothing that stages prepare is kept. The stage may use
   // `memory_limit_bytes`; 0 = unlimited.
   StageInputs(InputSource* source, WarmCache* warm,
-              int64_t memory_limit_bytes = 0)
-      : source_(source), warm_(warm), memory_limit_bytes_(memory_limit_bytes) {}
+              int64_t memory_limit_bytes = 0, std::string scratch_folder = "")
+      : source_(source),
+        warm_(warm),
+        memory_limit_bytes_(memory_limit_bytes),
+        scratch_folder_(std::move(scratch_folder)) {}
 
   // The next input of the lease, by value; borrowed.
   void Add(std::string role, absl::string_view bytes) {
@@ -106,6 +109,9 @@ class StageInputs {
   absl::Status CheckMemory(std::optional<int64_t> need_bytes,
                            absl::string_view what) const;
   int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
+  // Where a stage that runs programs may make files; empty: nowhere, or
+  // wherever files of the moment lie.
+  const std::string& scratch_folder() const { return scratch_folder_; }
 
   // What `make` returns, an absl::StatusOr<std::shared_ptr<T>>, or what it
   // returned to an earlier stage, which may have used it since: a memo of
@@ -150,6 +156,7 @@ class StageInputs {
   InputSource* source_ = nullptr;
   WarmCache* warm_ = nullptr;
   int64_t memory_limit_bytes_ = 0;
+  std::string scratch_folder_;
   std::vector<Blob> blobs_;
 };
 

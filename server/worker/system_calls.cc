@@ -8,12 +8,9 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <iterator>
-#include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "server/worker/system_call_filter.h"
 
 namespace edgekiln::server {
 namespace {
@@ -129,44 +126,6 @@ void OnDenied(int, siginfo_t* info, void*) {
   _exit(CodeOfDenied(info->si_syscall));
 }
 
-struct Release {
-  void operator()(void* filter) const { seccomp_release(filter); }
-};
-
-// Collects the first error of many calls.
-class Filter {
- public:
-  // Trapped instead of killed: the handler tells the worker which call it was.
-  Filter() : filter_(seccomp_init(SCMP_ACT_TRAP)) {
-    if (filter_ == nullptr) error_ = ENOMEM;
-    Note(seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH,
-                          SCMP_ACT_KILL_PROCESS));
-  }
-  void Allow(int call) {
-    Note(seccomp_rule_add_array(filter_.get(), SCMP_ACT_ALLOW, call, 0,
-                                nullptr));
-  }
-  void AllowIf(int call, scmp_arg_cmp argument) {
-    Note(seccomp_rule_add_array(filter_.get(), SCMP_ACT_ALLOW, call, 1,
-                                &argument));
-  }
-  void Refuse(int call, int error) {
-    Note(seccomp_rule_add_array(filter_.get(),
-                                SCMP_ACT_ERRNO(static_cast<uint16_t>(error)),
-                                call, 0, nullptr));
-  }
-  void Load() { Note(seccomp_load(filter_.get())); }
-  int error() const { return error_; }
-
- private:
-  void Note(int result) {
-    if (error_ == 0 && result < 0) error_ = -result;
-  }
-
-  const std::unique_ptr<void, Release> filter_;
-  int error_ = 0;
-};
-
 }  // namespace
 
 absl::Status FilterSystemCalls(int channel_fd) {
@@ -176,7 +135,8 @@ absl::Status FilterSystemCalls(int channel_fd) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGSYS, &action, nullptr);
 
-  Filter filter;
+  // Trapped instead of killed: the handler tells the worker which call it was.
+  SystemCallFilter filter(SCMP_ACT_TRAP);
   for (const int call : kAllowed) filter.Allow(call);
   for (const Refused& row : kRefused) filter.Refuse(row.call, row.error);
   const auto channel = static_cast<scmp_datum_t>(channel_fd);
@@ -191,10 +151,7 @@ absl::Status FilterSystemCalls(int channel_fd) {
                  SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid())));
   // Asking for limits, not setting them.
   filter.AllowIf(SCMP_SYS(prlimit64), SCMP_A2(SCMP_CMP_EQ, 0));
-  filter.Load();
-  if (filter.error() == 0) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("the system refuses: ", strerror(filter.error())));
+  return filter.Load();
 }
 
 int CodeOfDenied(int system_call) {

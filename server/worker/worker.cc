@@ -140,7 +140,7 @@ class SessionWorker : public Worker {
         blobs_(
             NewBlobClient(channel_, blob_session_, options_.blob_cache_bytes)),
         executor_(options_.slots, options_.child, *blobs_,
-                  options_.memory_budget_bytes) {}
+                  options_.memory_budget_bytes, &options_.compilers) {}
 
   absl::Status Run() override {
     confinement_ = ProbeConfinement(options_.child);
@@ -285,6 +285,9 @@ class SessionWorker : public Worker {
     hello.set_nonce(nonce);
     hello.set_proof(proof);
     *hello.mutable_confinement() = confinement_;
+    for (const v1::Compiler& compiler : options_.compilers.list()) {
+      *hello.add_compilers() = compiler;
+    }
     sink.Send(message);
   }
 

@@ -1,11 +1,273 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/firmware/stack_bound.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "proto/convert.h"
+#include "server/worker/run_program.h"
+#include "server/worker/scratch_folder.h"
+#include "server/worker/stages/compiler_runs.h"
+#include "server/worker/stages/firmware_image.h"
+#include "server/worker/stages/source_files.h"
 #include "server/worker/stages/stages.h"
+#include "target/firmware.h"
 
 namespace edgekiln::server {
+namespace {
+
+constexpr int64_t kMaxElfBytes = (int64_t{1} << 30) + (1 << 24);
+constexpr int64_t kMaxCallGraphBytes = int64_t{64} << 20;
+// Of memories without a bound: as large as simulated ones may be.
+constexpr uint64_t kHugeBytes = uint64_t{1} << 30;
+constexpr uint64_t kAddresses = uint64_t{1} << 32;
+
+bool IsCompiled(absl::string_view path) {
+  return absl::EndsWith(path, ".c") || absl::EndsWith(path, ".S");
+}
+
+int64_t HugeLength(const v1::ResolvedMemory& memory) {
+  const uint64_t base = memory.base_address();
+  if (base >= kAddresses) return static_cast<int64_t>(kHugeBytes);
+  return static_cast<int64_t>(std::min(kHugeBytes, kAddresses - base));
+}
+
+absl::Status Missing(const std::string& program) {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = "COMPILER_MISSING",
+                    .what = "a worker does not have the compiler",
+                    .where = "stage build_firmware",
+                    .need = program,
+                    .fix = "install it on the worker's machine"});
+}
+
+absl::Status StackTooSmall(int64_t limit, int64_t need) {
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.reason = "FIRMWARE_DOES_NOT_FIT",
+                    .what = "the firmware needs more stack than the target "
+                            "keeps for it",
+                    .where = "stage build_firmware",
+                    .limit = absl::StrCat(limit, " bytes"),
+                    .need = absl::StrCat(need, " bytes"),
+                    .fix = "use a target with a larger stack"});
+}
+
+class Builder {
+ public:
+  Builder(const v1::Machine& machine, const v1::Program& program,
+          const v1::CSourceTree& tree, FirmwareMemories memories)
+      : flash_(machine.memories(memories.flash)),
+        ram_(machine.memories(memories.ram)),
+        stack_bytes_(program.firmware().stack_bytes()),
+        tree_(tree) {}
+
+  struct Built {
+    std::string elf;
+    FirmwareImage image;  // With sections.stack_bytes.
+  };
+  absl::StatusOr<Built> Build(const target::CompilerUse& use,
+                              const std::string& program,
+                              const std::string& folder,
+                              int64_t memory_limit_bytes) {
+    EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/tree"));
+    EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
+    EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
+    CompilerRuns runs(use, program, folder, memory_limit_bytes);
+    EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
+    EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(use, runs));
+    EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, "firmware.elf"));
+    if (!linked.ok) {
+      // Whatever the linker says: if larger memories are all it takes, the
+      // firmware does not fit.
+      EK_ASSIGN_OR_RETURN(const auto image, LinkUnbounded(objects, runs));
+      if (!image || Fits(*image)) return linked.why;
+      return DoesNotFit(*image);
+    }
+    Built built;
+    EK_ASSIGN_OR_RETURN(
+        built.elf, disk_->Read(runs.ObjectPath("firmware.elf"), kMaxElfBytes));
+    EK_ASSIGN_OR_RETURN(built.image, MeasureImage(built.elf, flash_, ram_));
+    built.image.sections.set_stack_bytes(stack);
+    if (!Fits(built.image)) return DoesNotFit(built.image);
+    if (stack > stack_bytes_) return StackTooSmall(stack_bytes_, stack);
+    return built;
+  }
+
+ private:
+  // Returns the number of objects.
+  absl::StatusOr<int> Compile(CompilerRuns& runs) {
+    int objects = 0;
+    for (const v1::CSourceTree::File& file : tree_.files()) {
+      if (!IsCompiled(file.path())) continue;
+      EK_RETURN_IF_ERROR(runs.Compile(file.path(), objects++));
+    }
+    return objects;
+  }
+
+  // The bound of what was compiled; 0: unknown.
+  absl::StatusOr<int64_t> Stack(const target::CompilerUse& use,
+                                const CompilerRuns& runs) {
+    if (use.family != v1::GCC) return 0;
+    std::vector<std::string> graphs;
+    int object = 0;
+    for (const v1::CSourceTree::File& file : tree_.files()) {
+      if (!IsCompiled(file.path())) continue;
+      const int number = object++;
+      if (!absl::EndsWith(file.path(), ".c")) continue;
+      EK_ASSIGN_OR_RETURN(
+          std::string graph,
+          disk_->Read(runs.ObjectPath(absl::StrCat(number, ".ci")),
+                      kMaxCallGraphBytes));
+      graphs.push_back(std::move(graph));
+    }
+    return compiler::BoundStack(graphs);
+  }
+
+  bool Fits(const FirmwareImage& image) const {
+    return image.flash_bytes <= flash_.capacity_bytes() &&
+           RamNeed(image, stack_bytes_, ram_) <= ram_.capacity_bytes();
+  }
+
+  // What the objects take where both memories have any size; empty if they do
+  // not even link then.
+  absl::StatusOr<std::optional<FirmwareImage>> LinkUnbounded(
+      int objects, CompilerRuns& runs) {
+    EK_ASSIGN_OR_RETURN(auto image,
+                        LinkAndMeasure(objects, "unbounded.elf", runs,
+                                       {.flash_bytes = HugeLength(flash_),
+                                        .ram_bytes = HugeLength(ram_)}));
+    if (!image) return image;
+    // Instructions that name the end of a memory may be shorter or longer for
+    // another one.
+    EK_ASSIGN_OR_RETURN(
+        auto exact,
+        LinkAndMeasure(objects, "exact.elf", runs,
+                       {.flash_bytes = image->flash_bytes,
+                        .ram_bytes = RamNeed(*image, stack_bytes_, ram_)}));
+    return exact ? exact : image;
+  }
+
+  absl::StatusOr<std::optional<FirmwareImage>> LinkAndMeasure(
+      int objects, const std::string& name, CompilerRuns& runs,
+      const MemoryLengths& lengths) {
+    EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, name, lengths));
+    if (!linked.ok) return std::optional<FirmwareImage>();
+    EK_ASSIGN_OR_RETURN(const std::string elf,
+                        disk_->Read(runs.ObjectPath(name), kMaxElfBytes));
+    EK_ASSIGN_OR_RETURN(FirmwareImage image, MeasureImage(elf, flash_, ram_));
+    return std::optional<FirmwareImage>(std::move(image));
+  }
+
+  // Names each memory that is too small.
+  absl::Status DoesNotFit(const FirmwareImage& image) const {
+    std::string where;
+    std::string limit;
+    std::string need;
+    const auto name = [&](const v1::ResolvedMemory& memory, int64_t bytes) {
+      if (bytes <= memory.capacity_bytes()) return;
+      const bool second = !where.empty();
+      absl::StrAppend(&where, second ? ", " : "memory ", memory.name());
+      absl::StrAppend(&limit, second ? ", " : "", memory.capacity_bytes(),
+                      " bytes");
+      absl::StrAppend(&need, second ? ", " : "", bytes, " bytes");
+    };
+    name(flash_, image.flash_bytes);
+    name(ram_, RamNeed(image, stack_bytes_, ram_));
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.reason = "FIRMWARE_DOES_NOT_FIT",
+         .what = "the firmware does not fit",
+         .where = std::move(where),
+         .limit = std::move(limit),
+         .need = std::move(need),
+         .fix = "use a target with more of this memory, or a smaller model"});
+  }
+
+  const v1::ResolvedMemory& flash_;
+  const v1::ResolvedMemory& ram_;
+  const int64_t stack_bytes_;
+  const v1::CSourceTree& tree_;
+  const std::unique_ptr<FileSystem> disk_ = NewPosixFileSystem();
+};
+
+// What the firmware takes, as code generation's estimate is replaced by it.
+void Summarize(const v1::Program& program, const v1::Machine& machine,
+               const FirmwareMemories& memories, const FirmwareImage& image,
+               v1::StageSummary::Emit& summary) {
+  *summary.mutable_layers() = program.layers();
+  *summary.mutable_tensors() = program.tensors();
+  summary.set_flash_bytes(program.flash_bytes());
+  summary.set_ram_bytes(program.ram_bytes());
+  *summary.mutable_sections() = image.sections;
+  for (int i = 0; i < machine.memories_size(); ++i) {
+    v1::MemoryUse& use = *summary.add_memories();
+    use.set_name(machine.memories(i).name());
+    use.set_capacity_bytes(machine.memories(i).capacity_bytes());
+    if (i == memories.flash) use.set_used_bytes(image.flash_bytes);
+    if (i == memories.ram) {
+      use.set_used_bytes(image.ram_bytes + program.firmware().stack_bytes());
+    }
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<StageOutput> RunBuildFirmware(
     const v1::BuildFirmwareOptions& options, const StageInputs& inputs) {
-  (void)options, (void)inputs;
-  return absl::UnimplementedError("");
+  EK_ASSIGN_OR_RETURN(v1::Program program,
+                      inputs.Parse<v1::Program>("program"));
+  EK_ASSIGN_OR_RETURN(const v1::CSourceTree tree,
+                      inputs.Parse<v1::CSourceTree>("c_sources"));
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
+  const auto memories = FindFirmwareMemories(machine);
+  const target::CompilerUse* const use = target::FindCompiler(
+      machine.firmware().processor(),
+      options.compiler().family() == v1::CLANG ? v1::CLANG : v1::GCC);
+  if (!program.has_firmware() || !memories || use == nullptr ||
+      use->program != options.compiler().program()) {
+    return absl::InternalError(
+        "building firmware for a target or with a compiler that has none");
+  }
+  const auto found = FindProgram(use->program, SearchPath());
+  if (!found) return Missing(use->program);
+  EK_ASSIGN_OR_RETURN(const auto folder,
+                      ScratchFolder::Make(inputs.scratch_folder().empty()
+                                              ? TemporaryFolder()
+                                              : inputs.scratch_folder(),
+                                          "edgekiln-firmware-"));
+  Builder builder(machine, program, tree, *memories);
+  EK_ASSIGN_OR_RETURN(
+      Builder::Built built,
+      builder.Build(*use, *found, folder->path(), inputs.memory_limit_bytes()));
+  const v1::FirmwareSections& sections = built.image.sections;
+  v1::Program::Firmware& firmware = *program.mutable_firmware();
+  *firmware.mutable_elf() = ToProto(DigestOf(built.elf));
+  *firmware.mutable_sections() = sections;
+  program.set_flash_bytes(sections.text_bytes() + sections.rodata_bytes() +
+                          sections.data_bytes());
+  program.set_ram_bytes(sections.data_bytes() + sections.bss_bytes() +
+                        firmware.stack_bytes());
+  StageOutput output;
+  v1::StageSummary::Emit& summary = *output.summary.mutable_emit();
+  Summarize(program, machine, *memories, built.image, summary);
+  std::string bytes = program.SerializeAsString();
+  *summary.mutable_program() = ToProto(DigestOf(bytes));
+  output.Add("program", std::move(bytes));
+  output.Add("constants", std::move(built.elf));
+  return output;
 }
 
 }  // namespace edgekiln::server

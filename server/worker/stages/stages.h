@@ -3,7 +3,8 @@
 
 // One function per stage, each in a file and library of its own, so that its
 // version (cmake/StageVersions.cmake) covers what it links and no more. Roles
-// of inputs and outputs are documented at the options in stage.proto. Pure;
+// of inputs and outputs are documented at the options in stage.proto. Pure, but
+// that RunBuildFirmware() runs a compiler, whose digest is among its options;
 // thread-safe.
 
 #include "absl/status/statusor.h"

@@ -35,6 +35,9 @@ enum class Attempt : int64_t {
   kOpen,         // Says what came of it.
   kEnvironment,  // Lists it.
   kBurn,         // CPU time, for good.
+  // For builders: says what came of all that they may and may not do.
+  kBuild,
+  kLeaveBehind,  // Starts a program, makes a file, tells, and hangs.
 };
 
 inline ChildOptions TestChild() {

@@ -3,11 +3,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +46,55 @@ std::string OpenDescriptors() {
     if ((state.revents & POLLNVAL) == 0) absl::StrAppend(&all, fd, " ");
   }
   return all;
+}
+
+std::string Came(bool done) { return done ? "done" : strerror(errno); }
+
+// Its exit code, or why there is none.
+std::string RunTool(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  char* const environment[] = {nullptr};
+  const int error = posix_spawn(&pid, words[0].c_str(), nullptr, nullptr,
+                                arguments.data(), environment);
+  if (error != 0) return strerror(error);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return absl::StrCat("exit code ", WEXITSTATUS(status));
+}
+
+// What a compiler that somebody took over might do, and what it must be let.
+void TryBuild(StageOutput& output) {
+  const auto add = [&](const std::string& what, const std::string& came) {
+    output.Add(what, came);
+  };
+  const auto opens = [](const char* path, int flags) {
+    const int file = open(path, flags, 0600);
+    return Came(file >= 0 && close(file) == 0);
+  };
+  int pair[2] = {-1, -1};
+  const rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
+  add("socket", Came(socket(AF_INET, SOCK_STREAM, 0) >= 0));
+  add("socketpair", Came(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0));
+  add("send", Came(send(0, "x", 1, 0) == 1));
+  add("ptrace", Came(ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr) == 0));
+  add("kill", Came(kill(getppid(), 0) == 0));
+  add("setpgid", Came(setpgid(0, getppid()) == 0));
+  add("setsid", Came(setsid() >= 0));
+  add("mount", Came(mount("/", "/", "", MS_BIND, nullptr) == 0));
+  add("unshare", Came(unshare(CLONE_NEWUSER) == 0));
+  add("setrlimit", Came(setrlimit(RLIMIT_CPU, &more) == 0));
+  add("read passwd", opens("/etc/passwd", O_RDONLY));
+  add("write tmp", opens("/tmp/edgekiln-test-builder", O_WRONLY | O_CREAT));
+  add("write own", opens("own", O_WRONLY | O_CREAT));
+  add("read own", opens("own", O_RDONLY));
+  add("run true", RunTool({"/bin/true"}));
+  add("run cat passwd", RunTool({"/bin/sh", "-c", "cat /etc/passwd 2>&-"}));
+  add("run touch", RunTool({"/bin/sh", "-c", "echo > made"}));
+  char folder[4096] = "";
+  add("folder", getcwd(folder, sizeof(folder)) != nullptr ? folder : "");
 }
 
 // What a process that somebody took over might do. Returns only if it is let.
@@ -93,7 +146,25 @@ void Try(Attempt attempt, StageOutput& output) {
     case Attempt::kBurn:
       while (clock() >= 0) {
       }
+      return;
+    case Attempt::kBuild:
+      return TryBuild(output);
+    case Attempt::kLeaveBehind:
+      return;  // As it takes a sink of progress.
   }
+}
+
+void LeaveBehind(const ProgressSink& progress) {
+  close(open("left", O_WRONLY | O_CREAT, 0600));
+  char sleep_path[] = "/bin/sleep";
+  char seconds[] = "1000";
+  char* const arguments[] = {sleep_path, seconds, nullptr};
+  char* const environment[] = {nullptr};
+  pid_t pid = 0;
+  posix_spawn(&pid, sleep_path, nullptr, nullptr, arguments, environment);
+  usleep(150 * 1000);
+  progress(v1::StageProgress());
+  while (true) sleep(1);
 }
 
 void Exhaust() {
@@ -171,7 +242,9 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
       while (true) sleep(1);
     case v1::StageOptions::kConvertData: {
       const int64_t how = options.convert_data().limit();
-      if (how < kFirstAttempt) {
+      if (how == static_cast<int64_t>(Attempt::kLeaveBehind)) {
+        LeaveBehind(progress);
+      } else if (how < kFirstAttempt) {
         End(static_cast<RunOut>(how));
       } else {
         Try(static_cast<Attempt>(how), output);
@@ -245,6 +318,8 @@ int main(int argc, char** argv) {
       const auto limit = edgekiln::ParseBytes(argv[++i], "--memory-limit");
       if (!limit.ok()) return 2;
       options.memory_limit_bytes = *limit;
+    } else if (argument == "--builder" && i + 1 < argc) {
+      options.scratch_folder = argv[++i];
     } else if (argument == "--no-seccomp") {
       options.filter_system_calls = false;
     } else {

@@ -1,0 +1,287 @@
+#include "server/worker/compilers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "server/worker/run_program.h"
+#include "target/firmware.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr size_t kMaxVersionBytes = 32;
+constexpr int64_t kMaxAnswerBytes = 8 << 10;
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
+// Where the linker puts the build id of a shared library.
+constexpr int64_t kHeadBytes = int64_t{64} << 10;
+
+// "12.2.0".
+bool IsVersion(absl::string_view text) {
+  return !text.empty() && text.size() <= kMaxVersionBytes &&
+         absl::ascii_isdigit(text.front()) &&
+         absl::ascii_isdigit(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
+}
+
+// Shared libraries that hold what decides about code; those of the C library
+// and the like do not.
+bool IsPartOfCompiler(absl::string_view library) {
+  for (const char* name :
+       {"libLLVM", "libclang", "libbfd", "libopcodes", "libctf"}) {
+    if (absl::StartsWith(library, name)) return true;
+  }
+  return false;
+}
+
+// A linker's note: a hash of all that the file holds.
+bool HasBuildId(absl::string_view head) {
+  constexpr absl::string_view kNote("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
+  return absl::StrContains(head, kNote);
+}
+
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+// The sets of flags that choose a processor, of this program; each once.
+std::vector<std::vector<std::string>> FlagsOf(const std::string& program) {
+  std::vector<std::vector<std::string>> all;
+  for (const target::ProcessorInfo& info : target::Processors()) {
+    for (const target::CompilerUse& use : info.compilers) {
+      if (use.program == program) all.push_back(use.flags);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+// Describes one compiler.
+class InstalledCompilers::Finder {
+ public:
+  Finder(const target::CompilerUse& use, std::string program,
+         const std::string& path, absl::Duration answer_time)
+      : use_(use),
+        program_(std::move(program)),
+        path_(path),
+        answer_time_(answer_time) {}
+
+  absl::StatusOr<v1::Compiler> Describe() {
+    EK_ASSIGN_OR_RETURN(
+        const std::string version,
+        Answer(program_, {use_.family == v1::CLANG ? "-dumpversion"
+                                                   : "-dumpfullversion"}));
+    if (!IsVersion(version)) {
+      return absl::UnavailableError(
+          absl::StrCat("its version is '", SanitizeText(version, 64), "'"));
+    }
+    EK_RETURN_IF_ERROR(Hash("driver", program_));
+    EK_RETURN_IF_ERROR(HashLibraries(program_));
+    const std::vector<std::string> parts =
+        use_.family == v1::CLANG
+            ? std::vector<std::string>{"ld"}
+            : std::vector<std::string>{"cc1", "collect2", "as", "ld"};
+    for (const std::string& part : parts) {
+      EK_ASSIGN_OR_RETURN(const std::string file, PathOf(part));
+      EK_RETURN_IF_ERROR(Hash(part, file));
+      if (part == "as" || part == "ld") EK_RETURN_IF_ERROR(HashLibraries(file));
+    }
+    for (const std::vector<std::string>& flags : FlagsOf(use_.program)) {
+      std::vector<std::string> arguments = flags;
+      arguments.push_back("-print-file-name=libgcc.a");
+      EK_ASSIGN_OR_RETURN(const std::string file, Answer(program_, arguments));
+      EK_RETURN_IF_ERROR(
+          Hash(absl::StrCat("libgcc.a ", absl::StrJoin(flags, " ")), file));
+    }
+    v1::Compiler compiler;
+    compiler.set_family(use_.family);
+    compiler.set_program(use_.program);
+    compiler.set_version(version);
+    compiler.set_digest(sha_.Finish().hash);
+    return compiler;
+  }
+
+  const std::vector<File>& files() const { return files_; }
+
+ private:
+  // The first line of what a program answers.
+  absl::StatusOr<std::string> Answer(const std::string& program,
+                                     std::vector<std::string> arguments,
+                                     const std::string& variable = "") {
+    EK_ASSIGN_OR_RETURN(const std::string output,
+                        Output(program, std::move(arguments), variable));
+    return std::string(
+        absl::StripAsciiWhitespace(output.substr(0, output.find('\n'))));
+  }
+
+  absl::StatusOr<std::string> Output(const std::string& program,
+                                     std::vector<std::string> arguments,
+                                     const std::string& variable = "") {
+    ProgramRun run = {.program = program,
+                      .arguments = std::move(arguments),
+                      .environment = {"LC_ALL=C", "PATH=" + path_},
+                      .time_limit = answer_time_,
+                      .max_output_bytes = kMaxAnswerBytes};
+    if (!variable.empty()) run.environment.push_back(variable);
+    EK_ASSIGN_OR_RETURN(ProgramEnd end, RunProgram(run));
+    if (end.ok()) return std::move(end.output);
+    return absl::UnavailableError(absl::StrCat(
+        absl::StrJoin(run.arguments, " "), " ended with ", EndText(end, run)));
+  }
+
+  // gcc names what it finds in PATH itself without a folder.
+  absl::StatusOr<std::string> PathOf(const std::string& part) {
+    EK_ASSIGN_OR_RETURN(std::string file,
+                        Answer(program_, {"-print-prog-name=" + part}));
+    if (absl::StartsWith(file, "/")) return file;
+    const auto found = FindProgram(part, path_);
+    if (found) return *found;
+    return absl::UnavailableError(absl::StrCat("it has no ", part));
+  }
+
+  // Of those that are part of the compiler.
+  absl::Status HashLibraries(const std::string& program) {
+    // The loader prints "\tNAME => PATH (ADDRESS)", and starts nothing.
+    EK_ASSIGN_OR_RETURN(
+        const std::string list,
+        Output(program, {"--version"}, "LD_TRACE_LOADED_OBJECTS=1"));
+    for (const absl::string_view line : absl::StrSplit(list, '\n')) {
+      const std::vector<absl::string_view> words =
+          absl::StrSplit(absl::StripAsciiWhitespace(line), ' ');
+      if (words.size() < 3 || words[1] != "=>" || !IsPartOfCompiler(words[0])) {
+        continue;
+      }
+      EK_RETURN_IF_ERROR(Hash(words[0], std::string(words[2]), true));
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes name, size and contents into the digest; of a library with a build
+  // id, its head.
+  absl::Status Hash(absl::string_view name, const std::string& path,
+                    bool is_library = false) {
+    const std::string real = RealPath(path);
+    EK_ASSIGN_OR_RETURN(const FileInfo info, disk_->Stat(real));
+    if (info.is_directory || info.size_bytes > kMaxFileBytes) {
+      return absl::UnavailableError(absl::StrCat(real, " is no part of it"));
+    }
+    sha_.Update(absl::StrCat(name, "\n", info.size_bytes, "\n"));
+    for (int64_t at = 0; at < info.size_bytes;) {
+      const int64_t size = is_library && at == 0 ? kHeadBytes : kChunkBytes;
+      EK_ASSIGN_OR_RETURN(const std::string bytes,
+                          disk_->ReadRange(real, at, size));
+      if (bytes.empty()) {
+        return absl::UnavailableError(absl::StrCat(real, " became shorter"));
+      }
+      sha_.Update(bytes);
+      if (is_library && at == 0 && HasBuildId(bytes)) break;
+      at += static_cast<int64_t>(bytes.size());
+    }
+    files_.push_back({real, info.size_bytes, info.modified});
+    return absl::OkStatus();
+  }
+
+  const target::CompilerUse& use_;
+  const std::string program_;
+  const std::string& path_;
+  const absl::Duration answer_time_;
+  const std::unique_ptr<FileSystem> disk_ = NewPosixFileSystem();
+  Sha256 sha_;
+  std::vector<File> files_;
+};
+
+InstalledCompilers InstalledCompilers::Find(const std::string& path,
+                                            absl::Duration answer_time) {
+  InstalledCompilers found;
+  std::set<std::string> programs;
+  std::set<std::string> folders;
+  for (const target::ProcessorInfo& info : target::Processors()) {
+    for (const target::CompilerUse& use : info.compilers) {
+      if (!programs.insert(use.program).second) continue;
+      const auto program = FindProgram(use.program, path);
+      if (!program) continue;
+      Finder finder(use, *program, path, answer_time);
+      auto compiler = finder.Describe();
+      if (!compiler.ok()) {
+        found.problems_.push_back(
+            absl::StrCat(*program, ": ", compiler.status().message()));
+        continue;
+      }
+      found.list_.push_back(*std::move(compiler));
+      found.files_.push_back(finder.files());
+      for (const File& file : finder.files()) {
+        folders.insert(std::string(ParentPath(file.path)));
+      }
+      folders.insert(std::string(ParentPath(*program)));
+    }
+  }
+  for (const std::string& folder : folders) {
+    if (!absl::StartsWith(folder + "/", "/usr/")) {
+      found.folders_.push_back(folder);
+    }
+  }
+  return found;
+}
+
+absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
+  const auto fail = [&](const char* reason, const char* what,
+                        const std::string& where) {
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        {.fault = Fault::kInfra,
+         .reason = reason,
+         .what = what,
+         .where = where,
+         .need = absl::StrCat(compiler.program(), " ", compiler.version(), " (",
+                              compiler.digest(), ")"),
+         .fix = "restart the worker: it looks for compilers at its start"});
+  };
+  for (size_t i = 0; i < list_.size(); ++i) {
+    if (list_[i].program() != compiler.program() ||
+        list_[i].digest() != compiler.digest()) {
+      continue;
+    }
+    const auto disk = NewPosixFileSystem();
+    for (const File& file : files_[i]) {
+      const auto info = disk->Stat(file.path);
+      if (!info.ok() || info->size_bytes != file.size_bytes ||
+          info->modified != file.modified) {
+        return fail("COMPILER_CHANGED",
+                    "a worker's compiler has changed since its start",
+                    file.path);
+      }
+    }
+    return absl::OkStatus();
+  }
+  return fail("COMPILER_MISSING", "a worker does not have the compiler",
+              CompilersText(*this));
+}
+
+std::string CompilersText(const InstalledCompilers& compilers) {
+  std::vector<std::string> names;
+  for (const v1::Compiler& compiler : compilers.list()) {
+    names.push_back(absl::StrCat(compiler.program(), " ", compiler.version(),
+                                 " (", compiler.digest().substr(0, 12), ")"));
+  }
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
+}
+
+}  // namespace edgekiln::server

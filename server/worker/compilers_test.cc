@@ -1,0 +1,187 @@
+#include "server/worker/compilers.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "gtest/gtest.h"
+#include "server/worker/run_program.h"
+#include "server/worker/scratch_folder.h"
+#include "tests/support/skip.h"
+
+namespace edgekiln::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kProgram[] = "riscv64-unknown-elf-gcc";
+
+void Write(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+// A folder for PATH, with a compiler in it.
+class CompilersTest : public testing::Test {
+ protected:
+  // A script that answers the version so.
+  void Install(const std::string& folder, const std::string& version) {
+    Write(folder + "/" + kProgram,
+          absl::StrCat("#!/bin/sh\ncase \"$*\" in\n"
+                       "-dumpfullversion) ",
+                       version,
+                       ";;\n"
+                       "-print-prog-name=as) echo as;;\n"
+                       "-print-prog-name=*) echo ${0%/*}/${1#*=};;\n"
+                       "*-print-file-name=libgcc.a) echo ${0%/*}/libgcc.a;;\n"
+                       "esac\n"));
+    for (const char* part : {"cc1", "collect2", "as", "ld", "libgcc.a"}) {
+      Write(folder + "/" + part, absl::StrCat("#!/bin/sh\n# ", part, "\n"));
+    }
+  }
+  InstalledCompilers Find() {
+    return InstalledCompilers::Find(folder_->path(), absl::Milliseconds(500));
+  }
+
+  const std::unique_ptr<ScratchFolder> folder_ =
+      *ScratchFolder::Make(TemporaryFolder(), "compilers-test-");
+};
+
+TEST_F(CompilersTest, NothingWhereNothingIs) {
+  const InstalledCompilers found = Find();
+  EXPECT_TRUE(found.list().empty());
+  EXPECT_TRUE(found.problems().empty());
+  EXPECT_EQ(CompilersText(found), "none");
+}
+
+TEST_F(CompilersTest, DescribesWhatIsThere) {
+  Install(folder_->path(), "echo 12.2.0");
+  const InstalledCompilers found = Find();
+  ASSERT_EQ(found.list().size(), 1u)
+      << (found.problems().empty() ? "" : found.problems()[0]);
+  const v1::Compiler& compiler = found.list()[0];
+  EXPECT_EQ(compiler.family(), v1::GCC);
+  EXPECT_EQ(compiler.program(), kProgram);
+  EXPECT_EQ(compiler.version(), "12.2.0");
+  EXPECT_EQ(compiler.digest().size(), 64u);
+  EXPECT_EQ(found.folders(), std::vector<std::string>{folder_->path()});
+  EXPECT_TRUE(found.Check(compiler).ok()) << found.Check(compiler);
+}
+
+// Not by where they lie.
+TEST_F(CompilersTest, DigestsAreOfContents) {
+  Install(folder_->path(), "echo 12.2.0");
+  const std::string digest = Find().list()[0].digest();
+  const auto elsewhere =
+      *ScratchFolder::Make(TemporaryFolder(), "compilers-test-");
+  Install(elsewhere->path(), "echo 12.2.0");
+  const auto find = [&] {
+    return InstalledCompilers::Find(elsewhere->path()).list()[0].digest();
+  };
+  EXPECT_EQ(find(), digest);
+  for (const char* part : {"cc1", "collect2", "as", "ld", "libgcc.a"}) {
+    Install(elsewhere->path(), "echo 12.2.0");
+    Write(elsewhere->path() + "/" + part, "#!/bin/sh\n# another\n");
+    EXPECT_NE(find(), digest) << part;
+  }
+}
+
+TEST_F(CompilersTest, AChangedOneIsNotUsed) {
+  Install(folder_->path(), "echo 12.2.0");
+  const InstalledCompilers found = Find();
+  const v1::Compiler compiler = found.list()[0];
+  Write(folder_->path() + "/cc1", "#!/bin/sh\n# newer\n");
+  const absl::Status changed = found.Check(compiler);
+  EXPECT_EQ(changed.code(), absl::StatusCode::kUnavailable) << changed;
+  const auto detail = GetErrorDetail(changed);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "COMPILER_CHANGED");
+  EXPECT_EQ(detail->fault, Fault::kInfra);
+  EXPECT_TRUE(absl::EndsWith(detail->where, "/cc1")) << detail->where;
+}
+
+TEST_F(CompilersTest, AnotherOneIsMissing) {
+  Install(folder_->path(), "echo 12.2.0");
+  const InstalledCompilers found = Find();
+  v1::Compiler compiler = found.list()[0];
+  compiler.set_digest(std::string(64, '0'));
+  const auto detail = GetErrorDetail(found.Check(compiler));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "COMPILER_MISSING");
+}
+
+struct BadCase {
+  std::string name;
+  std::string version;
+  std::string problem;
+};
+
+class BadCompilerTest : public CompilersTest,
+                        public testing::WithParamInterface<BadCase> {};
+
+TEST_P(BadCompilerTest, IsToldOfAndNotUsed) {
+  Install(folder_->path(), GetParam().version);
+  const auto begin = std::chrono::steady_clock::now();
+  const InstalledCompilers found = Find();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_TRUE(found.list().empty());
+  ASSERT_EQ(found.problems().size(), 1u);
+  EXPECT_TRUE(absl::StrContains(found.problems()[0], kProgram));
+  EXPECT_TRUE(absl::StrContains(found.problems()[0], GetParam().problem))
+      << found.problems()[0];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadCompilerTest,
+    testing::Values(
+        BadCase{"Hangs", "/bin/sleep 1000", "more than 500ms"},
+        // What it started would keep its output open.
+        BadCase{"HangsInAChild", "/bin/sleep 1000 & wait", "more than 500ms"},
+        BadCase{"Crashes", "kill -SEGV $$", "signal 11"},
+        BadCase{"Fails", "exit 3", "exit code 3"},
+        BadCase{"Garbage", "printf 'all \\001 of it'", "version is 'all ? of"},
+        BadCase{"Empty", ":", "version is ''"},
+        BadCase{"Floods", "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxx; done",
+                "more than 500ms"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(CompilersTest, APartThatIsMissingIsAProblem) {
+  Install(folder_->path(), "echo 12.2.0");
+  fs::remove(folder_->path() + "/as");
+  const InstalledCompilers found = Find();
+  EXPECT_TRUE(found.list().empty());
+  ASSERT_EQ(found.problems().size(), 1u);
+  EXPECT_TRUE(absl::StrContains(found.problems()[0], "it has no as"))
+      << found.problems()[0];
+}
+
+// At each start of a worker: no more than it costs to read them once.
+TEST(InstalledCompilersTest, ThoseOfThisMachine) {
+  const auto gcc = FindProgram(kProgram, SearchPath());
+  if (!gcc) EK_SKIP(absl::StrCat("there is no ", kProgram));
+  rusage before = {};
+  getrusage(RUSAGE_SELF, &before);
+  const InstalledCompilers found = InstalledCompilers::Find(SearchPath());
+  rusage after = {};
+  getrusage(RUSAGE_SELF, &after);
+  RecordProperty(
+      "microseconds",
+      static_cast<int>((after.ru_utime.tv_sec - before.ru_utime.tv_sec) *
+                           1000000 +
+                       after.ru_utime.tv_usec - before.ru_utime.tv_usec));
+  EXPECT_TRUE(absl::StrContains(CompilersText(found), kProgram))
+      << CompilersText(found);
+  for (const v1::Compiler& compiler : found.list()) {
+    EXPECT_TRUE(found.Check(compiler).ok()) << found.Check(compiler);
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server

@@ -1,0 +1,425 @@
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "gtest/gtest.h"
+#include "proto/convert.h"
+#include "server/worker/run_program.h"
+#include "server/worker/scratch_folder.h"
+#include "server/worker/stages/firmware_image.h"
+#include "server/worker/stages/source_files.h"
+#include "server/worker/stages/stages.h"
+#include "tests/support/skip.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr char kGcc[] = "riscv64-unknown-elf-gcc";
+constexpr uint64_t kFlash = 0x20000000;
+constexpr uint64_t kRam = 0x80000000;
+
+constexpr char kStart[] = R"(
+.section .text.start,"ax"
+.globl _start
+_start:
+  la sp, ek_stack_top
+  j end
+.globl ek_run
+ek_run:
+  la sp, ek_stack_top
+  call net_invoke
+end:
+  li t0, 0x5555
+  lui t1, 0x100
+  sw t0, 0(t1)
+  j end
+)";
+
+// 100 bytes of .bss, 4 of .data, 300 of .rodata, frames of 64 and 16 bytes.
+constexpr char kNet[] = R"(
+#include "net.h"
+static uint8_t arena[100];
+static const int8_t weights[300] = {1, 2, 3};
+int32_t scale = 5;
+static __attribute__((noinline)) int layer(int x) {
+  volatile int values[12];
+  for (int i = 0; i < 12; ++i) values[i] = x + weights[i * 7 + x];
+  return values[3];
+}
+int net_invoke(void) {
+  arena[1] = (uint8_t)layer(scale);
+  arena[arena[1]] = 3;
+  return arena[2];
+}
+)";
+
+// What a stage is handed.
+struct Work {
+  v1::Program program;
+  v1::CSourceTree tree;
+  v1::Machine machine;
+  v1::BuildFirmwareOptions options;
+
+  void Set(const std::string& path, const std::string& text) {
+    for (v1::CSourceTree::File& file : *tree.mutable_files()) {
+      if (file.path() == path) return file.set_text(text);
+    }
+    v1::CSourceTree::File& file = *tree.add_files();
+    file.set_path(path);
+    file.set_text(text);
+  }
+  v1::ResolvedMemory& flash() { return *machine.mutable_memories(0); }
+  v1::ResolvedMemory& ram() { return *machine.mutable_memories(1); }
+  // firmware.ld names what the machine has.
+  void SetCapacities(int64_t flash_bytes, int64_t ram_bytes) {
+    flash().set_capacity_bytes(flash_bytes);
+    ram().set_capacity_bytes(ram_bytes);
+    Set("firmware.ld", absl::StrCat(R"(
+ENTRY(_start)
+MEMORY {
+  FLASH (rx) : ORIGIN = )",
+                                    kFlash, R"(,
+    LENGTH = DEFINED(ek_flash_bytes) ? ek_flash_bytes : )",
+                                    flash_bytes, R"(
+  RAM (rw) : ORIGIN = )",
+                                    kRam, R"(,
+    LENGTH = DEFINED(ek_ram_bytes) ? ek_ram_bytes : )",
+                                    ram_bytes, R"(
+}
+SECTIONS {
+  .text : { KEEP(*(.text.start)) *(.text*) } > FLASH
+  .rodata : { *(.rodata*) *(.srodata*) } > FLASH
+  .data : { *(.data*) *(.sdata*) } > RAM AT > FLASH
+  .bss (NOLOAD) : { *(.bss*) *(.sbss*) } > RAM
+  ek_stack_top = (ORIGIN(RAM) + LENGTH(RAM)) & ~15;
+}
+)"));
+  }
+};
+
+Work TinyWork() {
+  Work work;
+  work.options.mutable_compiler()->set_family(v1::GCC);
+  work.options.mutable_compiler()->set_program(kGcc);
+  work.program.mutable_firmware()->set_processor(v1::RV32IMC);
+  work.program.mutable_firmware()->set_run("ek_run");
+  work.program.mutable_firmware()->set_stack_bytes(200);
+  work.program.add_layers()->set_name("conv");
+  work.machine.mutable_firmware()->set_processor(v1::RV32IMC);
+  v1::ResolvedMemory& flash = *work.machine.add_memories();
+  flash.set_name("rom");
+  flash.add_holds(v1::MemoryDescriptor::CODE);
+  flash.add_holds(v1::MemoryDescriptor::CONSTANTS);
+  flash.set_base_address(kFlash);
+  v1::ResolvedMemory& ram = *work.machine.add_memories();
+  ram.set_name("ram");
+  ram.add_holds(v1::MemoryDescriptor::ACTIVATIONS);
+  ram.set_base_address(kRam);
+  work.SetCapacities(64 << 10, 4 << 10);
+  work.Set("net.c", kNet);
+  work.Set("net.h", "#include <stdint.h>\n");
+  work.Set("start.S", kStart);
+  return work;
+}
+
+absl::StatusOr<StageOutput> Build(const Work& work,
+                                  const std::string& folder = "") {
+  const std::string program = work.program.SerializeAsString();
+  const std::string tree = work.tree.SerializeAsString();
+  const std::string machine = work.machine.SerializeAsString();
+  StageInputs inputs(nullptr, nullptr, 0, folder);
+  inputs.Add("program", absl::string_view(program));
+  inputs.Add("c_sources", absl::string_view(tree));
+  inputs.Add("machine", absl::string_view(machine));
+  return RunBuildFirmware(work.options, inputs);
+}
+
+ErrorDetail ErrorOf(const Work& work) {
+  const auto output = Build(work);
+  EXPECT_FALSE(output.ok());
+  const auto detail = GetErrorDetail(output.status());
+  EXPECT_TRUE(detail.has_value()) << output.status();
+  return detail.value_or(ErrorDetail());
+}
+
+int64_t BytesOf(const std::string& text) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  int64_t bytes = -1;
+  EXPECT_TRUE(words.size() == 2 && words[1] == "bytes" &&
+              absl::SimpleAtoi(words[0], &bytes))
+      << text;
+  return bytes;
+}
+
+class BuildFirmwareTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindProgram(kGcc, SearchPath())) {
+      EK_SKIP(absl::StrCat("there is no ", kGcc));
+    }
+  }
+};
+
+TEST_F(BuildFirmwareTest, MakesAnElfFileAndTellsWhatItTakes) {
+  const auto output = Build(TinyWork());
+  ASSERT_TRUE(output.ok()) << output.status();
+  ASSERT_EQ(output->blobs.size(), 2u);
+  ASSERT_EQ(output->blobs[0].first, "program");
+  ASSERT_EQ(output->blobs[1].first, "constants");
+  v1::Program program;
+  ASSERT_TRUE(program.ParseFromString(output->blobs[0].second));
+  const std::string& elf = output->blobs[1].second;
+  EXPECT_EQ(elf.substr(0, 4), "\177ELF");
+  EXPECT_EQ(program.firmware().elf().SerializeAsString(),
+            ToProto(DigestOf(elf)).SerializeAsString());
+  EXPECT_EQ(program.firmware().run(), "ek_run");
+  const v1::FirmwareSections& sections = program.firmware().sections();
+  EXPECT_GT(sections.text_bytes(), 40);
+  EXPECT_EQ(sections.rodata_bytes(), 300);
+  EXPECT_EQ(sections.data_bytes(), 4);
+  EXPECT_EQ(sections.bss_bytes(), 100);
+  EXPECT_EQ(sections.stack_bytes(), 64 + 16);
+  EXPECT_EQ(program.flash_bytes(), sections.text_bytes() + 304);
+  EXPECT_EQ(program.ram_bytes(), 104 + 200);
+  const v1::StageSummary::Emit& summary = output->summary.emit();
+  EXPECT_EQ(summary.layers_size(), 1);
+  EXPECT_EQ(summary.flash_bytes(), program.flash_bytes());
+  EXPECT_EQ(summary.ram_bytes(), program.ram_bytes());
+  EXPECT_EQ(summary.sections().SerializeAsString(),
+            sections.SerializeAsString());
+  EXPECT_EQ(summary.program().SerializeAsString(),
+            ToProto(DigestOf(output->blobs[0].second)).SerializeAsString());
+  ASSERT_EQ(summary.memories_size(), 2);
+  // With the gaps that alignment makes.
+  EXPECT_GE(summary.memories(0).used_bytes(), program.flash_bytes());
+  EXPECT_LT(summary.memories(0).used_bytes(), program.flash_bytes() + 8);
+  EXPECT_EQ(summary.memories(1).used_bytes(), program.ram_bytes());
+  EXPECT_EQ(summary.memories(1).capacity_bytes(), 4 << 10);
+}
+
+TEST_F(BuildFirmwareTest, SameBytesFromAnyFolder) {
+  const auto first = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
+  const auto second =
+      *ScratchFolder::Make(first->path(), "a-much-longer-name-");
+  const Work work = TinyWork();
+  const auto output = Build(work, first->path());
+  ASSERT_TRUE(output.ok()) << output.status();
+  for (const std::string& folder : {first->path(), second->path()}) {
+    const auto again = Build(work, folder);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->blobs, output->blobs) << folder;
+  }
+  EXPECT_FALSE(absl::StrContains(output->blobs[1].second, first->path()));
+}
+
+TEST_F(BuildFirmwareTest, LeavesNothingBehind) {
+  const auto place = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
+  ASSERT_TRUE(Build(TinyWork(), place->path()).ok());
+  Work broken = TinyWork();
+  broken.Set("net.c", "int net_invoke(void) { return }\n");
+  ASSERT_FALSE(Build(broken, place->path()).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(place->path()));
+}
+
+TEST_F(BuildFirmwareTest, NamesTheFlashItTakes) {
+  Work work = TinyWork();
+  work.SetCapacities(128, 4 << 10);
+  const ErrorDetail error = ErrorOf(work);
+  EXPECT_EQ(error.reason, "FIRMWARE_DOES_NOT_FIT");
+  EXPECT_EQ(error.fault, Fault::kUser);
+  EXPECT_EQ(error.where, "memory rom");
+  EXPECT_EQ(error.limit, "128 bytes");
+  const int64_t need = BytesOf(error.need);
+  EXPECT_GT(need, 128);
+  work.SetCapacities(need - 1, 4 << 10);
+  EXPECT_EQ(BytesOf(ErrorOf(work).need), need);
+  work.SetCapacities(need, 4 << 10);
+  EXPECT_TRUE(Build(work).ok()) << Build(work).status();
+}
+
+// The stack counts, whether the linker knows of it or not.
+TEST_F(BuildFirmwareTest, NamesTheRamItTakes) {
+  Work work = TinyWork();
+  for (const int64_t capacity : {64, 256}) {
+    work.SetCapacities(64 << 10, capacity);
+    const ErrorDetail error = ErrorOf(work);
+    EXPECT_EQ(error.reason, "FIRMWARE_DOES_NOT_FIT");
+    EXPECT_EQ(error.where, "memory ram");
+    EXPECT_EQ(error.limit, absl::StrCat(capacity, " bytes"));
+    // 104 + 200, whose end is that of the stack.
+    EXPECT_EQ(error.need, "304 bytes");
+  }
+  work.SetCapacities(64 << 10, 303);
+  EXPECT_EQ(ErrorOf(work).need, "304 bytes");
+  work.SetCapacities(64 << 10, 304);
+  EXPECT_TRUE(Build(work).ok()) << Build(work).status();
+  work.program.mutable_firmware()->set_stack_bytes(201);
+  EXPECT_EQ(ErrorOf(work).need, "320 bytes");
+}
+
+TEST_F(BuildFirmwareTest, NamesBothMemories) {
+  Work work = TinyWork();
+  work.SetCapacities(100, 64);
+  const ErrorDetail error = ErrorOf(work);
+  EXPECT_EQ(error.where, "memory rom, ram");
+  EXPECT_EQ(error.limit, "100 bytes, 64 bytes");
+  EXPECT_TRUE(absl::EndsWith(error.need, " bytes, 304 bytes")) << error.need;
+}
+
+TEST_F(BuildFirmwareTest, NamesTheStackItTakes) {
+  Work work = TinyWork();
+  work.program.mutable_firmware()->set_stack_bytes(79);
+  const ErrorDetail error = ErrorOf(work);
+  EXPECT_EQ(error.reason, "FIRMWARE_DOES_NOT_FIT");
+  EXPECT_EQ(error.fault, Fault::kUser);
+  EXPECT_EQ(error.limit, "79 bytes");
+  EXPECT_EQ(error.need, "80 bytes");
+  work.program.mutable_firmware()->set_stack_bytes(80);
+  EXPECT_TRUE(Build(work).ok()) << Build(work).status();
+}
+
+// Nobody knows how much, so that no bound is told, and none is missed.
+TEST_F(BuildFirmwareTest, AnUnknownStackIsZero) {
+  Work work = TinyWork();
+  work.program.mutable_firmware()->set_stack_bytes(32);
+  work.Set("net.c", R"(
+#include <stdint.h>
+volatile int64_t a = 5, b = 3;
+int net_invoke(void) { return (int)(a / b); }
+)");
+  const auto output = Build(work);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->summary.emit().sections().stack_bytes(), 0);
+}
+
+TEST_F(BuildFirmwareTest, AFailingCompilerIsOurFault) {
+  Work work = TinyWork();
+  work.Set("net.c", "int net_invoke(void) { return mistake; }\n");
+  ErrorDetail error = ErrorOf(work);
+  EXPECT_EQ(error.reason, "COMPILER_FAILED");
+  EXPECT_EQ(error.fault, Fault::kInfra);
+  EXPECT_EQ(error.where, "stage build_firmware, net.c");
+  EXPECT_TRUE(absl::StrContains(error.what, kGcc)) << error.what;
+  EXPECT_TRUE(absl::StrContains(error.what, "'mistake' undeclared"))
+      << error.what;
+  EXPECT_EQ(Build(work).status().code(), absl::StatusCode::kInternal);
+  // Larger memories do not make it link.
+  work.Set("net.c",
+           "int other(void);\nint net_invoke(void) { return "
+           "other(); }\n");
+  error = ErrorOf(work);
+  EXPECT_EQ(error.reason, "COMPILER_FAILED");
+  EXPECT_EQ(error.where, "stage build_firmware, linking");
+  EXPECT_TRUE(absl::StrContains(error.what, "undefined reference to `other'"))
+      << error.what;
+}
+
+TEST_F(BuildFirmwareTest, ItsEnvironmentIsOurs) {
+  setenv("CPATH", "/nonexistent", 1);
+  setenv("COMPILER_PATH", "/nonexistent", 1);
+  setenv("GCC_COMPARE_DEBUG", "yes", 1);
+  const auto with = Build(TinyWork());
+  unsetenv("CPATH");
+  unsetenv("COMPILER_PATH");
+  unsetenv("GCC_COMPARE_DEBUG");
+  const auto without = Build(TinyWork());
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_EQ(with->blobs, without->blobs);
+}
+
+TEST(BuildFirmwareErrorTest, ACompilerThatIsNotThere) {
+  Work work = TinyWork();
+  const std::string path = SearchPath();
+  setenv("PATH", "/nonexistent", 1);
+  const auto output = Build(work);
+  setenv("PATH", path.c_str(), 1);
+  const auto detail = GetErrorDetail(output.status());
+  ASSERT_TRUE(detail.has_value()) << output.status();
+  EXPECT_EQ(detail->reason, "COMPILER_MISSING");
+  EXPECT_EQ(detail->fault, Fault::kInfra);
+  EXPECT_EQ(detail->need, kGcc);
+}
+
+TEST(BuildFirmwareErrorTest, AnotherCompilerThanTheProcessors) {
+  Work work = TinyWork();
+  work.options.mutable_compiler()->set_program("/bin/sh");
+  EXPECT_EQ(Build(work).status().code(), absl::StatusCode::kInternal);
+  work = TinyWork();
+  work.options.mutable_compiler()->set_family(v1::CLANG);
+  EXPECT_EQ(Build(work).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST(SourceTreeTest, HostilePathsAreRefused) {
+  for (const std::string path :
+       {"", ".", "..", "../a.c", "a/../b.c", "/a.c", "a//b.c", "a/", "/",
+        "-o.c", "a/-I.c", ".a.c", "a b.c", "@a.c", "a;b.c", "a\n.c", "a\\b.c",
+        "\xc3\xa4.c"}) {
+    v1::CSourceTree tree;
+    tree.add_files()->set_path(path);
+    const auto detail = GetErrorDetail(CheckSourceTree(tree));
+    ASSERT_TRUE(detail.has_value()) << path;
+    EXPECT_EQ(detail->reason, "C_SOURCES_INVALID") << path;
+  }
+  v1::CSourceTree tree;
+  tree.add_files()->set_path(std::string("a\0.c", 4));
+  EXPECT_FALSE(CheckSourceTree(tree).ok());
+  tree.mutable_files(0)->set_path(std::string(254, 'a') + ".c");
+  EXPECT_FALSE(CheckSourceTree(tree).ok());
+  tree.mutable_files(0)->set_path("a.b/c_d/e-f.c");
+  EXPECT_TRUE(CheckSourceTree(tree).ok());
+}
+
+TEST(SourceTreeTest, EveryPathOnceAndSorted) {
+  v1::CSourceTree tree;
+  tree.add_files()->set_path("b.c");
+  tree.add_files()->set_path("b.c");
+  EXPECT_FALSE(CheckSourceTree(tree).ok());
+  tree.mutable_files(1)->set_path("a.c");
+  EXPECT_FALSE(CheckSourceTree(tree).ok());
+  tree.mutable_files(1)->set_path("c.c");
+  EXPECT_TRUE(CheckSourceTree(tree).ok());
+}
+
+TEST(SourceTreeTest, NumbersAreBounded) {
+  v1::CSourceTree tree;
+  for (int i = 0; i < 4096; ++i) {
+    tree.add_files()->set_path(absl::StrCat("f", 10000 + i, ".c"));
+  }
+  EXPECT_TRUE(CheckSourceTree(tree).ok());
+  tree.add_files()->set_path("g.c");
+  EXPECT_FALSE(CheckSourceTree(tree).ok());
+}
+
+// A file cannot be a folder as well: nothing is written over.
+TEST(SourceTreeTest, FilesAndFoldersDoNotMix) {
+  const auto folder = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
+  v1::CSourceTree tree;
+  tree.add_files()->set_path("a");
+  tree.add_files()->set_path("a/b.c");
+  EXPECT_FALSE(WriteSourceTree(tree, folder->path()).ok());
+}
+
+TEST(FirmwareMemoriesTest, AreTwo) {
+  Work work = TinyWork();
+  const auto memories = FindFirmwareMemories(work.machine);
+  ASSERT_TRUE(memories.has_value());
+  EXPECT_EQ(memories->flash, 0);
+  EXPECT_EQ(memories->ram, 1);
+  work.flash().add_holds(v1::MemoryDescriptor::ACTIVATIONS);
+  EXPECT_FALSE(FindFirmwareMemories(work.machine).has_value());
+  work.flash().clear_holds();
+  EXPECT_FALSE(FindFirmwareMemories(work.machine).has_value());
+}
+
+}  // namespace
+}  // namespace edgekiln::server

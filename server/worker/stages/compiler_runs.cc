@@ -1,0 +1,159 @@
+#include "server/worker/stages/compiler_runs.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "server/worker_limits.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kMaxMessageBytes = 300;
+
+void Append(absl::Span<const std::string> more,
+            std::vector<std::string>& arguments) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+}
+
+// Nothing of it depends on the compiler's defaults, which packages change.
+const std::vector<std::string>& CompileFlags() {
+  static const auto* const flags = new std::vector<std::string>{
+      "-c",
+      "-I.",
+      "-w",
+      "-fno-pic",
+      "-fno-pie",
+      "-fno-stack-protector",
+      "-fno-asynchronous-unwind-tables",
+      "-fno-unwind-tables",
+      "-frandom-seed=edgekiln",
+  };
+  return *flags;
+}
+
+const std::vector<std::string>& LinkFlags() {
+  static const auto* const flags = new std::vector<std::string>{
+      "-nostdlib",
+      "-nostartfiles",
+      "-static",
+      "-no-pie",
+      "-Wl,--build-id=none",
+      "-Wl,-z,noexecstack",
+      "-Wl,-T,firmware.ld",
+  };
+  return *flags;
+}
+
+// The line that says what is wrong; others lead there.
+std::string FirstMessage(absl::string_view text) {
+  std::string first;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (line.empty()) continue;
+    if (first.empty()) first = std::string(line);
+    for (const char* mark : {"error:", "Error:", "undefined reference",
+                             "overflowed", "will not fit",
+                             "multiple "
+                             "definition"}) {
+      if (absl::StrContains(line, mark)) {
+        return SanitizeText(std::string(line), kMaxMessageBytes);
+      }
+    }
+  }
+  return SanitizeText(first, kMaxMessageBytes);
+}
+
+bool TellsOfMemory(absl::string_view text) {
+  for (const char* mark :
+       {"out of memory", "memory exhausted", "Cannot allocate memory"}) {
+    if (absl::StrContains(text, mark)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
+                           std::string folder, int64_t memory_limit_bytes)
+    : use_(use),
+      program_(std::move(program)),
+      folder_(std::move(folder)),
+      memory_limit_bytes_(memory_limit_bytes) {}
+
+std::string CompilerRuns::ObjectPath(const std::string& name) const {
+  return absl::StrCat(folder_, "/objects/", name);
+}
+
+ProgramRun CompilerRuns::RunOf(std::vector<std::string> arguments) const {
+  return {.program = program_,
+          .arguments = std::move(arguments),
+          .environment = {"LC_ALL=C", "SOURCE_DATE_EPOCH=0",
+                          absl::StrCat("PATH=", SearchPath()),
+                          absl::StrCat("TMPDIR=", folder_)},
+          .folder = absl::StrCat(folder_, "/tree")};
+}
+
+absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
+                                  const std::string& file) const {
+  const std::string where = absl::StrCat("stage build_firmware, ", file);
+  if (TellsOfMemory(end.errors) && memory_limit_bytes_ > 0) {
+    return OverMemoryLimit(where, memory_limit_bytes_, std::nullopt);
+  }
+  const std::string message = FirstMessage(end.errors);
+  return MakeError(
+      absl::StatusCode::kInternal,
+      {.fault = Fault::kInfra,
+       .reason = "COMPILER_FAILED",
+       .what = absl::StrCat(use_.program, " ended with ", EndText(end, run),
+                            message.empty() ? "" : ": ", message),
+       .where = where,
+       .fix = "report this together with the model"});
+}
+
+absl::Status CompilerRuns::Compile(const std::string& source, int number) {
+  std::vector<std::string> arguments = use_.flags;
+  Append(target::CodeFlags(), arguments);
+  Append(CompileFlags(), arguments);
+  if (use_.family == v1::GCC) arguments.push_back("-fcallgraph-info=su");
+  Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
+  const ProgramRun run = RunOf(std::move(arguments));
+  EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
+  return end.ok() ? absl::OkStatus() : Failed(end, run, source);
+}
+
+absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
+    int objects, const std::string& name,
+    const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = use_.flags;
+  Append(LinkFlags(), arguments);
+  Append(flags, arguments);
+  for (int i = 0; i < objects; ++i) {
+    arguments.push_back(absl::StrCat("../objects/", i, ".o"));
+  }
+  Append({"-lgcc", "-o", absl::StrCat("../objects/", name)}, arguments);
+  const ProgramRun run = RunOf(std::move(arguments));
+  EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
+  if (end.ok()) return Linked{.ok = true, .why = absl::OkStatus()};
+  return Linked{.ok = false, .why = Failed(end, run, "linking")};
+}
+
+absl::StatusOr<CompilerRuns::Linked> CompilerRuns::Link(
+    int objects, const std::string& name) {
+  return LinkWith(objects, name, {});
+}
+
+absl::StatusOr<CompilerRuns::Linked> CompilerRuns::Link(
+    int objects, const std::string& name, const MemoryLengths& lengths) {
+  return LinkWith(
+      objects, name,
+      {absl::StrCat("-Wl,--defsym=ek_flash_bytes=", lengths.flash_bytes),
+       absl::StrCat("-Wl,--defsym=ek_ram_bytes=", lengths.ram_bytes),
+       "-Wl,--no-check-sections"});
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,66 @@
+#ifndef EK_SERVER_WORKER_STAGES_COMPILER_RUNS_H_
+#define EK_SERVER_WORKER_STAGES_COMPILER_RUNS_H_
+
+// Runs a C compiler so that equal sources become equal bytes, whatever the
+// folder and the time.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/worker/run_program.h"
+#include "target/firmware.h"
+
+namespace edgekiln::server {
+
+// Lengths of the linker script's memories, instead of those it names itself.
+struct MemoryLengths {
+  int64_t flash_bytes = 0;
+  int64_t ram_bytes = 0;
+};
+
+// Errors of a compiler that does not do its work are ours: INTERNAL
+// (COMPILER_FAILED) names it, the file, and the first line of its message.
+// Where it ran out of memory: OverMemoryLimit().
+class CompilerRuns {
+ public:
+  // Sources lie in "tree" of `folder`, results in "objects". The processes that
+  // are started may use `memory_limit_bytes` each; 0 = unlimited.
+  CompilerRuns(const target::CompilerUse& use, std::string program,
+               std::string folder, int64_t memory_limit_bytes);
+
+  // Makes objects/NUMBER.o of the C or assembler file; gcc also makes
+  // objects/NUMBER.ci, its call graph, of C.
+  absl::Status Compile(const std::string& source, int number);
+
+  // What came of linking. A script whose memories are too small makes it fail.
+  struct Linked {
+    bool ok = false;
+    absl::Status why;  // It is not.
+  };
+  // Makes objects/NAME of objects/0.o and so on, with tree/firmware.ld.
+  absl::StatusOr<Linked> Link(int objects, const std::string& name);
+  // The same with other memories, which may overlap.
+  absl::StatusOr<Linked> Link(int objects, const std::string& name,
+                              const MemoryLengths& lengths);
+
+  std::string ObjectPath(const std::string& name) const;
+
+ private:
+  ProgramRun RunOf(std::vector<std::string> arguments) const;
+  absl::Status Failed(const ProgramEnd& end, const ProgramRun& run,
+                      const std::string& file) const;
+  absl::StatusOr<Linked> LinkWith(int objects, const std::string& name,
+                                  const std::vector<std::string>& flags);
+
+  const target::CompilerUse& use_;
+  const std::string program_;
+  const std::string folder_;
+  const int64_t memory_limit_bytes_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_STAGES_COMPILER_RUNS_H_
