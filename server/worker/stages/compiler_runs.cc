@@ -50,6 +50,13 @@ const std::vector<std::string>& LinkFlags() {
   return *flags;
 }
 
+// Switches off a pass that clang does not have, or has no switch for; its
+// -ffreestanding does the same.
+bool IsOfGcc(absl::string_view flag) {
+  return flag == "-fno-tree-loop-distribute-patterns" ||
+         flag == "-fno-schedule-insns";
+}
+
 // The line that says what is wrong; others lead there.
 std::string FirstMessage(absl::string_view text) {
   std::string first;
@@ -117,7 +124,9 @@ absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
 
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
   std::vector<std::string> arguments = use_.flags;
-  Append(target::CodeFlags(), arguments);
+  for (const std::string& flag : target::CodeFlags()) {
+    if (use_.family == v1::GCC || !IsOfGcc(flag)) arguments.push_back(flag);
+  }
   Append(CompileFlags(), arguments);
   if (use_.family == v1::GCC) arguments.push_back("-fcallgraph-info=su");
   Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
