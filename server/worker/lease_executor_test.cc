@@ -1,6 +1,7 @@
 #include "server/worker/lease_executor.h"
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/worker/blob_cache.h"
+#include "server/worker/scratch_folder.h"
 #include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
@@ -217,6 +219,45 @@ TEST_F(LeaseExecutorTest, TimeoutOfTheLease) {
   lease.set_timeout_ms(200);
   executor.Add(lease, sink_);
   EXPECT_EQ(sink_->Await(1).infra_error().reason(), "STAGE_TIMEOUT");
+}
+
+v1::DaemonMessage::Lease BuildLease(v1::DaemonMessage::Lease lease) {
+  lease.mutable_options()->mutable_build_firmware();
+  return lease;
+}
+
+// In a child of its own, whose folder is gone when the answer is sent. Where
+// memory is for one child alone, the slot's other one makes room.
+TEST_F(LeaseExecutorTest, BuildersBuildFirmware) {
+  const Digest model = blobs_.Add("m");
+  for (const int64_t budget : {int64_t{0}, int64_t{1} << 30}) {
+    LeaseExecutor executor(1, TestChild(), blobs_, budget);
+    executor.Add(Import(1, model), sink_);
+    executor.Add(BuildLease(Lease(2)), sink_);
+    executor.Add(Import(3, model), sink_);
+    for (const uint64_t id : {1, 2, 3}) {
+      const auto result = sink_->Await(id);
+      ASSERT_EQ(result.result().outputs_size(), 1) << result.DebugString();
+    }
+    const auto digest = FromProto(sink_->Await(2).result().outputs(0).digest());
+    const auto folder = blobs_.Get({*digest});
+    ASSERT_TRUE(folder.ok());
+    const std::string& path = *folder->front();
+    EXPECT_EQ(path.rfind(TemporaryFolder() + "/" + kBuilderFolderPrefix, 0), 0u)
+        << path;
+    EXPECT_FALSE(std::filesystem::exists(path)) << path;
+    sink_ = std::make_shared<FakeSink>();
+  }
+}
+
+TEST_F(LeaseExecutorTest, ACompilerThatTheWorkerLacks) {
+  const InstalledCompilers none;
+  LeaseExecutor executor(1, TestChild(), blobs_, 0, &none);
+  executor.Add(BuildLease(Lease(1)), sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_EQ(result.fencing_token(), 101u);
+  EXPECT_EQ(result.infra_error().reason(), "COMPILER_MISSING");
+  EXPECT_EQ(result.infra_error().fault(), v1::ErrorDetail::INFRA);
 }
 
 TEST(BlobCacheTest, DropsWhatWasUsedLongestAgo) {

@@ -30,8 +30,10 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/stage_versions.h"
+#include "server/worker/run_program.h"
 #include "server/worker/testing/test_child.h"
 #include "server/worker_secret.h"
+#include "tests/support/skip.h"
 
 namespace edgekiln::server {
 namespace {
@@ -253,12 +255,12 @@ class WorkerTest : public testing::Test {
     std::ofstream(secret_file_, std::ios::trunc)
         << absl::BytesToHexString(kSecret);
     EXPECT_EQ(chmod(secret_file_.c_str(), 0600), 0);
-    worker_ = NewWorker({.address = "127.0.0.1:" + std::to_string(port),
-                         .roles = {v1::COMPILE_ROLE},
-                         .secret_file = secret_file_,
-                         .slots = 2,
-                         .child = TestChild()},
-                        *log_);
+    options_ = {.address = "127.0.0.1:" + std::to_string(port),
+                .roles = {v1::COMPILE_ROLE},
+                .secret_file = secret_file_,
+                .slots = 2,
+                .child = TestChild()};
+    worker_ = NewWorker(options_, *log_);
   }
 
   void Start() {
@@ -298,6 +300,7 @@ class WorkerTest : public testing::Test {
   const std::unique_ptr<Clock> clock_ = NewRealClock();
   const std::unique_ptr<Logger> log_ = NewNullLogger();
   std::string secret_file_;
+  WorkerOptions options_;
   FakeStore store_;
   FakeWorkers workers_;
   std::unique_ptr<grpc::Server> server_;
@@ -315,6 +318,19 @@ TEST_F(WorkerTest, SaysHello) {
   EXPECT_EQ(hello.slots(), 2);
   ASSERT_EQ(hello.roles_size(), 1);
   EXPECT_EQ(hello.roles(0), v1::COMPILE_ROLE);
+  EXPECT_EQ(hello.compilers_size(), 0);
+}
+
+TEST_F(WorkerTest, TellsOfItsCompilers) {
+  options_.compilers = InstalledCompilers::Find(SearchPath());
+  const auto& list = options_.compilers.list();
+  if (list.empty()) EK_SKIP("there is no C compiler");
+  worker_ = NewWorker(options_, *log_);
+  Start();
+  const auto hello = workers_.Await(Message::kHello).hello();
+  ASSERT_EQ(hello.compilers_size(), static_cast<int>(list.size()));
+  EXPECT_EQ(hello.compilers(0).SerializeAsString(),
+            list[0].SerializeAsString());
 }
 
 TEST_F(WorkerTest, ExecutesWithSmallAndBigBlobs) {

@@ -301,6 +301,9 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
       output.Add("pid", absl::StrCat(getpid()));
       output.Add("descriptors", OpenDescriptors());
       return output;
+    case v1::StageOptions::kBuildFirmware:
+      output.Add("folder", inputs.scratch_folder());
+      return output;
     default:
       return absl::InternalError("no such behaviour");
   }
