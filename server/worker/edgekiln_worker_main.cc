@@ -285,7 +285,11 @@ int Main(int argc, char** argv) {
     return kUsage;
   }
   if (flags.print_confinement) {
-    std::cout << ConfinementText(ProbeConfinement(ChildOf(flags))) << "\n";
+    ChildOptions child = ChildOf(flags);
+    std::cout << ConfinementText(ProbeConfinement(child)) << "\n";
+    child.scratch_parent = TemporaryFolder();
+    std::cout << "builders of firmware: "
+              << ConfinementText(ProbeConfinement(child)) << "\n";
     return 0;
   }
   if (flags.connect.empty()) {

@@ -24,7 +24,7 @@ struct WorkerOptions {
   int slots = 1;
   int64_t blob_cache_bytes = int64_t{64} << 20;
   ChildOptions child;
-  InstalledCompilers compilers;  // For stages that build firmware.
+  InstalledCompilers compilers{};  // For stages that build firmware.
   // Of the children of all slots together; 0: no bound but each one's own.
   int64_t memory_budget_bytes = 0;
 };
