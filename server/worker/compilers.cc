@@ -149,9 +149,9 @@ class InstalledCompilers::Finder {
 
   // gcc names what it finds in PATH itself without a folder.
   absl::StatusOr<std::string> PathOf(const std::string& part) {
-    EK_ASSIGN_OR_RETURN(std::string file,
-                        Answer(program_, {"-print-prog-name=" + part}));
-    if (absl::StartsWith(file, "/")) return file;
+    const absl::StatusOr<std::string> file =
+        Answer(program_, {"-print-prog-name=" + part});
+    if (!file.ok() || absl::StartsWith(*file, "/")) return file;
     const auto found = FindProgram(part, path_);
     if (found) return *found;
     return absl::UnavailableError(absl::StrCat("it has no ", part));
