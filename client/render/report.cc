@@ -104,6 +104,13 @@ std::string DmaRatio(const v1::Report::Layer& layer) {
           static_cast<double>(layer.compulsory_bytes()));
 }
 
+// Whether there is an engine beside the host.
+bool HasEngine(const v1::Report& report) {
+  return std::any_of(
+      report.engines().begin(), report.engines().end(),
+      [](const v1::Report::Engine& engine) { return !engine.host(); });
+}
+
 std::string Layers(const v1::Report& report, const Style& style) {
   const int64_t total = report.totals().cycles();
   const auto share = [&](int64_t cycles) {
@@ -119,11 +126,16 @@ std::string Layers(const v1::Report& report, const Style& style) {
       {.title = "OP", .drop = 2},
       {.title = "ENGINE", .drop = 1},
       {"CYCLES", Align::kRight},
-      {.title = "%", .align = Align::kRight, .drop = 3},
-      {.title = "UTIL", .align = Align::kRight, .drop = 4},
-      {.title = "STALL", .align = Align::kRight, .drop = 5},
-      {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6},
-      {.title = "TILES", .align = Align::kRight, .drop = 7}};
+      {.title = "%", .align = Align::kRight, .drop = 3}};
+  // What a host alone has nothing of.
+  const bool engines = HasEngine(report) || report.engines().empty();
+  if (engines) {
+    columns.push_back({.title = "UTIL", .align = Align::kRight, .drop = 4});
+    columns.push_back({.title = "STALL", .align = Align::kRight, .drop = 5});
+    columns.push_back(
+        {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6});
+    columns.push_back({.title = "TILES", .align = Align::kRight, .drop = 7});
+  }
   if (bounds) {
     columns.push_back({.title = "BOUND", .align = Align::kRight, .drop = 8});
     columns.push_back({.title = "DMA", .align = Align::kRight, .drop = 9});
@@ -145,13 +157,17 @@ std::string Layers(const v1::Report& report, const Style& style) {
     std::vector<std::string> row = {
         ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
         ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
-        CleanText(layer.engine()),
-        GroupDigits(layer.cycles()),
-        share(layer.cycles()),
-        layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
-        GroupDigits(layer.stall_cycles()),
-        layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
-        layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"};
+        CleanText(layer.engine()), GroupDigits(layer.cycles()),
+        share(layer.cycles())};
+    if (engines) {
+      row.push_back(layer.utilization() > 0
+                        ? FormatPercent(layer.utilization(), 1)
+                        : "-");
+      row.push_back(GroupDigits(layer.stall_cycles()));
+      row.push_back(layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes())
+                                           : "-");
+      row.push_back(layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-");
+    }
     if (bounds) {
       row.push_back(BoundShare(layer));
       row.push_back(DmaRatio(layer));
@@ -159,8 +175,15 @@ std::string Layers(const v1::Report& report, const Style& style) {
     if (bars) row.push_back(Bar(layer.cycles(), longest));
     table.AddRow(std::move(row));
   }
-  table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
-                GroupDigits(stalls), "", GroupDigits(tiles)});
+  std::vector<std::string> sums = {"total", "", "", GroupDigits(cycles),
+                                   share(cycles)};
+  if (engines) {
+    for (std::string sum : {std::string(), GroupDigits(stalls), std::string(),
+                            GroupDigits(tiles)}) {
+      sums.push_back(std::move(sum));
+    }
+  }
+  table.AddRow(std::move(sums));
   return table.Render(style) + "\n";
 }
 
@@ -277,13 +300,6 @@ std::string FirmwareLines(const v1::Report& report, const Style& style) {
                 style);
   }
   return out;
-}
-
-// Whether there is an engine beside the host.
-bool HasEngine(const v1::Report& report) {
-  return std::any_of(
-      report.engines().begin(), report.engines().end(),
-      [](const v1::Report::Engine& engine) { return !engine.host(); });
 }
 
 std::string Totals(const v1::Report& report, const Style& style) {

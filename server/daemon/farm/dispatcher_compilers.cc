@@ -6,11 +6,22 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "server/daemon/farm/dispatcher.h"
+#include "target/firmware.h"
 
 // Stages that need a compiler go to the workers that have it.
 
 namespace edgekiln::server {
 namespace {
+
+// Debian's; the program itself if it is none that we know.
+std::string PackageOf(const v1::Compiler& wanted) {
+  for (const target::ProcessorInfo& processor : target::Processors()) {
+    for (const target::CompilerUse& use : processor.compilers) {
+      if (use.program == wanted.program()) return use.package;
+    }
+  }
+  return SanitizeText(wanted.program(), 128);
+}
 
 absl::Status NoCompiler(const v1::Compiler& wanted, absl::string_view stage) {
   return MakeError(
@@ -20,12 +31,10 @@ absl::Status NoCompiler(const v1::Compiler& wanted, absl::string_view stage) {
        .what = absl::StrCat("no worker has the compiler ",
                             SanitizeText(wanted.program(), 128)),
        .where = absl::StrCat("stage ", stage),
-       .fix = absl::StrCat(
-           "install the package of ", SanitizeText(wanted.program(), 128),
-           " on a worker's machine and start the worker again (here: "
-           "`tools/install_packages firmware`); or --compiler none, which "
-           "gives "
-           "the C code and estimates")});
+       .fix = absl::StrCat("apt-get install ", PackageOf(wanted),
+                           " on a worker's machine, and start the worker "
+                           "again; or use --compiler none, which gives the C "
+                           "code and estimates")});
 }
 
 }  // namespace
