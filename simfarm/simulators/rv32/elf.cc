@@ -88,6 +88,7 @@ absl::StatusOr<std::vector<Segment>> ReadSegments(absl::string_view file,
                       Table<Elf32_Phdr>(file, header.e_phoff, header.e_phnum,
                                         header.e_phentsize, "program headers"));
   std::vector<Segment> segments;
+  uint64_t total = 0;
   for (int i = 0; i < header.e_phnum; ++i) {
     const auto entry = Entry<Elf32_Phdr>(table, i, header.e_phentsize);
     if (entry.p_type != PT_LOAD || entry.p_memsz == 0) continue;
@@ -100,8 +101,17 @@ absl::StatusOr<std::vector<Segment>> ReadSegments(absl::string_view file,
     }
     EK_ASSIGN_OR_RETURN(const absl::string_view bytes,
                         Cut(file, entry.p_offset, entry.p_filesz, where));
-    segments.push_back(
-        {entry.p_paddr, std::string(bytes), int64_t{entry.p_memsz}});
+    // Else few bytes could become many.
+    total += bytes.size();
+    if (total > file.size()) {
+      return ElfError("segments share bytes of the file", where);
+    }
+    // What is loaded elsewhere than it runs is copied by the firmware, which
+    // clears the rest where it runs.
+    const bool copied = entry.p_vaddr != entry.p_paddr;
+    const int64_t size = copied ? entry.p_filesz : entry.p_memsz;
+    if (size == 0) continue;
+    segments.push_back({entry.p_paddr, std::string(bytes), size});
   }
   if (segments.empty()) return ElfError("nothing to load", "program headers");
   return segments;

@@ -13,9 +13,10 @@
 namespace edgekiln::simfarm::rv32 {
 
 struct Segment {
-  uint32_t address = 0;    // Where the loader puts the bytes (p_paddr).
-  std::string bytes;       // As in the file.
-  int64_t size_bytes = 0;  // In memory, at least bytes.size().
+  uint32_t address = 0;  // Where the loader puts the bytes (p_paddr).
+  std::string bytes;     // As in the file.
+  // In memory, at least bytes.size(); only these if they run elsewhere.
+  int64_t size_bytes = 0;
 };
 
 struct Function {
@@ -32,7 +33,7 @@ struct Executable {
 
 inline constexpr int64_t kMaxElfBytes = int64_t{1} << 28;
 inline constexpr int kMaxSegments = 64;
-inline constexpr int64_t kMaxFunctions = 1 << 20;
+inline constexpr int64_t kMaxFunctions = 1 << 16;
 inline constexpr int64_t kMaxFunctionNameBytes = 512;  // Longer ones are cut.
 
 // `file` is hostile. INVALID_ARGUMENT names the header, segment or section that

@@ -104,6 +104,40 @@ TEST(ElfTest, WhatIsWrongIsNamed) {
   }
 }
 
+// .data and .bss behind it, in one segment: flash holds .data alone.
+TEST(ElfTest, WhatIsCopiedTakesItsBytesInTheFile) {
+  std::string file =
+      Set<uint32_t>(kSegment + offsetof(Elf32_Phdr, p_vaddr), 0x20000000);
+  const uint32_t in_memory = 0x10000;
+  std::memcpy(file.data() + kSegment + offsetof(Elf32_Phdr, p_memsz),
+              &in_memory, 4);
+  const auto executable = ReadElf(file);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  ASSERT_EQ(executable->segments.size(), 1u);
+  EXPECT_EQ(executable->segments[0].address, 0x1000u);
+  EXPECT_EQ(executable->segments[0].size_bytes, 64);
+}
+
+// Few bytes do not become many: each segment has the whole file.
+TEST(ElfTest, SegmentsDoNotShareTheFile) {
+  constexpr int kCount = 64;
+  std::string file = Good();
+  const auto headers = static_cast<uint32_t>(file.size());
+  Elf32_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_filesz = segment.p_memsz = headers;
+  for (int i = 0; i < kCount; ++i) {
+    file.append(reinterpret_cast<const char*>(&segment), sizeof(segment));
+  }
+  const uint16_t count = kCount;
+  std::memcpy(file.data() + offsetof(Elf32_Ehdr, e_phoff), &headers, 4);
+  std::memcpy(file.data() + offsetof(Elf32_Ehdr, e_phnum), &count, 2);
+  const auto executable = ReadElf(file);
+  EXPECT_NE(executable.status().message().find("segments share bytes"),
+            std::string::npos)
+      << executable.status();
+}
+
 // 4 GB in memory are only a number: nothing is allocated for them.
 TEST(ElfTest, SizesInMemoryAllocateNothing) {
   const auto executable = ReadElf(
