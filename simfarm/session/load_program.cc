@@ -151,16 +151,7 @@ absl::Status LoadBindings(LoadedProgram* loaded) {
 absl::Status CheckMemory(const LoadedProgram& loaded) {
   int64_t total = 0;
   for (const int64_t bytes : loaded.used_bytes) total += bytes;
-  if (total <= loaded.options.max_memory_bytes) return absl::OkStatus();
-  return MakeError(
-      absl::StatusCode::kResourceExhausted,
-      {.fault = Fault::kQuota,
-       .reason = "PROGRAM_TOO_LARGE",
-       .what = "the program uses too much simulated memory",
-       .where = "memories of the program",
-       .limit = absl::StrCat(loaded.options.max_memory_bytes, " bytes"),
-       .need = absl::StrCat(total, " bytes"),
-       .fix = "use a smaller network, or a target with smaller memories"});
+  return CheckMemoryBytes(total, loaded.options);
 }
 
 // Flash gets its content once; what belongs into RAM is kept for every run.
@@ -209,6 +200,19 @@ absl::Status InvalidProgram(std::string what, std::string where,
                     .what = std::move(what),
                     .where = std::move(where),
                     .limit = std::move(limit)});
+}
+
+absl::Status CheckMemoryBytes(int64_t bytes, const SessionOptions& options) {
+  if (bytes <= options.max_memory_bytes) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "PROGRAM_TOO_LARGE",
+       .what = "the program uses too much simulated memory",
+       .where = "memories of the program",
+       .limit = absl::StrCat(options.max_memory_bytes, " bytes"),
+       .need = absl::StrCat(bytes, " bytes"),
+       .fix = "use a smaller network, or a target with smaller memories"});
 }
 
 absl::StatusOr<const target::Layout*> LoadedProgram::FindLayout(
@@ -289,10 +293,9 @@ absl::Status LoadedProgram::NeedSimulator(int32_t engine,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
-    const v1::Program& program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options,
-    SimulatorMaker new_simulator) {
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
+    const v1::Program& program, const v1::Machine& machine,
+    const SessionOptions& options) {
   EK_RETURN_IF_ERROR(CheckCounts(program));
   auto loaded = std::make_shared<LoadedProgram>();
   loaded->program = program;
@@ -301,10 +304,19 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
   loaded->used_bytes.resize(machine.memories_size());
   loaded->simulators.resize(machine.engines_size());
   loaded->kinds = KindsOf(machine);
-  EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   EK_RETURN_IF_ERROR(LoadLayouts(loaded.get()));
   EK_RETURN_IF_ERROR(LoadBindings(loaded.get()));
   EK_RETURN_IF_ERROR(LoadCarries(loaded.get()));
+  return loaded;
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
+    const v1::Program& program, std::optional<absl::string_view> constants,
+    const v1::Machine& machine, const SessionOptions& options,
+    SimulatorMaker new_simulator) {
+  EK_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProgram> loaded,
+                      LoadInterface(program, machine, options));
+  EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
   EK_RETURN_IF_ERROR(LoadStreams(loaded.get(), new_simulator));
   EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));

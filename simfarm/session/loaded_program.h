@@ -84,6 +84,7 @@ struct LoadedProgram {
   std::vector<std::unique_ptr<EngineSimulator>> simulators;
   // One per launched range, and one per stream that is never launched.
   std::vector<LoadedStream> streams;
+  // As program.steps; of firmware, which has none, as program.layers.
   std::vector<LoadedStep> steps;
   std::vector<target::Layout> layouts;  // As program.layouts.
   std::vector<LoadedBinding> inputs;
@@ -125,6 +126,12 @@ struct LoadedProgram {
                              bool written, absl::string_view what);
 };
 
+// What programs of every kind have: checks the counts, then loads layouts,
+// inputs, outputs and carries. `machine` passed ValidateMachine().
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
+    const v1::Program& program, const v1::Machine& machine,
+    const SessionOptions& options);
+
 // Parts of loading, in this order; each relies on those before, LoadCarries()
 // on inputs and outputs.
 absl::Status LoadCarries(LoadedProgram* loaded);
@@ -144,6 +151,9 @@ std::unique_ptr<Session> NewSession(
     std::shared_ptr<const LoadedProgram> loaded);
 // All checks of a run that need no values: see CountCycles().
 absl::Status CheckWithoutRun(std::shared_ptr<const LoadedProgram> loaded);
+
+// RESOURCE_EXHAUSTED if sessions may not simulate that much memory.
+absl::Status CheckMemoryBytes(int64_t bytes, const SessionOptions& options);
 
 // An error in the structure of a program.
 absl::Status InvalidProgram(std::string what, std::string where,

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
+#include "simfarm/session/carried_states.h"
+#include "simfarm/session/firmware_session.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
 #include "simfarm/session/simulators.h"
@@ -24,7 +27,7 @@ class SimulatedSession : public Session {
   // A program that was loaded without constants can be checked, not run.
   explicit SimulatedSession(std::shared_ptr<const LoadedProgram> loaded)
       : loaded_(std::move(loaded)),
-        states_(loaded_->zero_states),
+        states_(*loaded_),
         memories_(loaded_->used_bytes.size()),
         steps_(*loaded_, chip_) {
     loaded_->AddMemories(loaded_->used_bytes, chip_);
@@ -86,26 +89,17 @@ class SimulatedSession : public Session {
     return absl::OkStatus();
   }
 
-  const std::vector<std::string>& states() const override { return states_; }
+  const std::vector<std::string>& states() const override {
+    return states_.values();
+  }
 
   absl::Status SetStates(std::vector<std::string> values) override {
-    if (values.empty()) {
-      states_ = loaded_->zero_states;
-      return absl::OkStatus();
-    }
-    bool fits = values.size() == states_.size();
-    for (size_t c = 0; fits && c < values.size(); ++c) {
-      fits = values[c].size() == states_[c].size();
-    }
-    if (!fits) {
-      return absl::InvalidArgumentError(
-          "values do not fit the states of the program");
-    }
-    states_ = std::move(values);
-    return absl::OkStatus();
+    return states_.Set(std::move(values));
   }
 
   const v1::SimReport& report() const override { return loaded_->report; }
+
+  RunCount last_run() const override { return last_run_; }
 
   absl::StatusOr<v1::Timeline> MakeTimeline() const override {
     return simfarm::MakeTimeline(*loaded_);
@@ -137,10 +131,8 @@ class SimulatedSession : public Session {
     EK_RETURN_IF_ERROR(steps_.Run(visit_tap, mode));
     EK_RETURN_IF_ERROR(CheckOutputs());
     GetOutputs(outputs);
-    for (size_t c = 0; c < states_.size(); ++c) {
-      states_[c] =
-          (*outputs)[loaded_->program.carries(static_cast<int>(c)).output()];
-    }
+    states_.Keep(*outputs);
+    last_run_.cycles = loaded_->report.cycles();
     return absl::OkStatus();
   }
 
@@ -163,23 +155,12 @@ class SimulatedSession : public Session {
   }
 
   absl::Status SetInputs(absl::Span<const absl::string_view> inputs) {
-    if (inputs.size() != loaded_->inputs.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the program has ", loaded_->inputs.size(),
-                       " inputs, not ", inputs.size()));
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) {
+    EK_ASSIGN_OR_RETURN(const std::vector<absl::string_view> values,
+                        states_.ValuesOfInputs(inputs));
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i].empty()) continue;
       const LoadedBinding& input = loaded_->inputs[i];
-      const int64_t bytes = input.layout->dense_bytes();
-      const int32_t carry = loaded_->carry_of_input[i];
-      absl::string_view value = inputs[i];
-      if (value.empty() && carry >= 0) value = states_[carry];
-      if (static_cast<int64_t>(value.size()) != bytes) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "input ", i, " has ", bytes, " bytes, not ", value.size()));
-      }
-      if (bytes == 0) continue;
-      input.layout->Scatter(value.data(), BytesOf(input));
+      input.layout->Scatter(values[i].data(), BytesOf(input));
     }
     return absl::OkStatus();
   }
@@ -221,7 +202,8 @@ class SimulatedSession : public Session {
   }
 
   std::shared_ptr<const LoadedProgram> loaded_;
-  std::vector<std::string> states_;  // As program.carries.
+  CarriedStates states_;
+  RunCount last_run_;
   std::vector<LazyBytes> memories_;  // What a run changes, by memory.
   ChipMemory chip_;
   StepRunner steps_;
@@ -249,6 +231,10 @@ absl::Status CheckWithoutRun(std::shared_ptr<const LoadedProgram> loaded) {
 absl::StatusOr<std::unique_ptr<Session>> LoadSession(
     const v1::Program& program, absl::string_view constants,
     const v1::Machine& machine, const SessionOptions& options) {
+  if (program.has_firmware()) {
+    EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
+    return LoadFirmwareSession(program, constants, machine, options);
+  }
   EK_ASSIGN_OR_RETURN(auto loaded,
                       LoadOnMachine(program, constants, machine, options));
   return NewSession(std::move(loaded));
@@ -258,6 +244,13 @@ absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
                                           const v1::Machine& machine,
                                           const SessionOptions& options,
                                           v1::Timeline* timeline) {
+  if (program.has_firmware()) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     {.fault = Fault::kInfra,
+                      .reason = "PROGRAM_INVALID",
+                      .what = "cycles of firmware depend on data",
+                      .fix = "load a session and run it"});
+  }
   EK_ASSIGN_OR_RETURN(const auto loaded,
                       LoadOnMachine(program, std::nullopt, machine, options));
   EK_RETURN_IF_ERROR(CheckWithoutRun(loaded));

@@ -39,6 +39,17 @@ struct SessionOptions {
   std::vector<int64_t> tensor_element_bytes;
   // The report has segments, kMaxReportSegments at most.
   bool segments = false;
+  // Of one inference of firmware; 0: by the size of the network
+  // (docs/targets/rv32.md).
+  int64_t max_instructions = 0;
+};
+
+// What one inference took.
+struct RunCount {
+  int64_t instructions = 0;  // Of firmware.
+  int64_t cycles = 0;        // Of Machine.clock_hz.
+
+  friend bool operator==(const RunCount&, const RunCount&) = default;
 };
 
 // Called for every tap in the order in which they become visible, with the
@@ -67,13 +78,15 @@ class Session {
 
   // The same values without the checks, for programs that passed RunChecked()
   // once (here, in a clone, or elsewhere: control flow does not depend on
-  // data). Memory-safe in any case.
+  // data, but for firmware). Memory-safe in any case. Firmware is set up by the
+  // first run, and by the one that follows an error.
   virtual absl::Status Run(absl::Span<const absl::string_view> inputs,
                            const TapVisitor& visit_tap,
                            std::vector<std::string>* outputs) = 0;
 
-  // What a run with these inputs begins with: segments, then inputs, in their
-  // order. What a loader of the bundle has to bring about.
+  // What a run with these inputs begins with: segments, of the program or of
+  // the ELF file, then inputs, in their order. What a loader of the bundle has
+  // to bring about.
   virtual absl::Status VisitStart(absl::Span<const absl::string_view> inputs,
                                   const MemoryVisitor& visit) = 0;
 
@@ -84,10 +97,16 @@ class Session {
   // empty list sets all to real zero.
   virtual absl::Status SetStates(std::vector<std::string> values) = 0;
 
-  // What RunChecked() returns; cycles do not depend on data.
+  // What RunChecked() returns; cycles do not depend on data. Those of firmware
+  // do: what it last returned, here or in the session that this is a clone of;
+  // empty before.
   virtual const v1::SimReport& report() const = 0;
 
+  // Of the last successful run, checked or not. Zero before.
+  virtual RunCount last_run() const = 0;
+
   // When every unit works. Above kMaxTimelineSegments, segments are merged.
+  // FAILED_PRECONDITION for firmware before the first checked run.
   virtual absl::StatusOr<v1::Timeline> MakeTimeline() const = 0;
 
   // A session of the same program, with memory of its own; its states are zero
@@ -97,8 +116,10 @@ class Session {
 
 // Checks everything that can be checked without running. `program` and
 // `machine` are hostile. `constants` is the blob that Program.segments refer
-// to; it is copied. INVALID_ARGUMENT or FAILED_PRECONDITION for a program that
-// cannot run, RESOURCE_EXHAUSTED above max_memory_bytes.
+// to, or the ELF file of firmware; it is copied. INVALID_ARGUMENT or
+// FAILED_PRECONDITION for a program that cannot run, UNIMPLEMENTED for firmware
+// of a processor that is not simulated, RESOURCE_EXHAUSTED above
+// max_memory_bytes.
 absl::StatusOr<std::unique_ptr<Session>> LoadSession(
     const v1::Program& program, absl::string_view constants,
     const v1::Machine& machine, const SessionOptions& options);
@@ -106,7 +127,8 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
 // What RunChecked() returns, without computing anything: encodings, addresses,
 // order and reads of what nothing wrote are checked as there. What depends on
 // values (tables of multipliers) is not; `program.segments` are not compared
-// with constants. Errors as of LoadSession().
+// with constants. Errors as of LoadSession(); FAILED_PRECONDITION for firmware,
+// whose cycles depend on data: a session counts them.
 // `timeline` is null or gets what Session::MakeTimeline() returns.
 absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
                                           const v1::Machine& machine,
