@@ -82,7 +82,11 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
   EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(built, "constants"));
   firmware.is_simulated = processor->is_simulated;
   firmware.emitting = building;
-  *run.report.mutable_compiler() = found.value_or(compiler);
+  // By now a worker has shown it.
+  *run.report.mutable_compiler() =
+      found.has_value()
+          ? *found
+          : context.FindCompiler(family, use->program).value_or(compiler);
   co_return firmware;
 }
 

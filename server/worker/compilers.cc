@@ -255,8 +255,8 @@ absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
          .fix = "restart the worker: it looks for compilers at its start"});
   };
   for (size_t i = 0; i < list_.size(); ++i) {
-    if (list_[i].program() != compiler.program() ||
-        list_[i].digest() != compiler.digest()) {
+    if (list_[i].program() != compiler.program()) continue;
+    if (!compiler.digest().empty() && list_[i].digest() != compiler.digest()) {
       continue;
     }
     const auto disk = NewPosixFileSystem();

@@ -32,7 +32,8 @@ class InstalledCompilers {
   // Folders that hold them and their parts; /usr is not among them.
   const std::vector<std::string>& folders() const { return folders_; }
 
-  // Whether the worker still has that very compiler: UNAVAILABLE
+  // Whether the worker still has that very compiler, or, without a digest, the
+  // one that it found under that name: UNAVAILABLE
   // (Fault::kInfra, COMPILER_MISSING, COMPILER_CHANGED) if not. Looks at sizes
   // and times of what was read at first.
   absl::Status Check(const v1::Compiler& compiler) const;
