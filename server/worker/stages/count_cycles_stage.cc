@@ -5,6 +5,8 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "ops/real_zero.h"
+#include "ops/tensor_view.h"
 #include "server/worker/stages/session_input.h"
 #include "server/worker/stages/stages.h"
 #include "simfarm/host/host_op.h"
@@ -21,10 +23,9 @@ simfarm::SessionOptions WithSegments() {
 }
 
 // `timeline` is null unless it is wanted.
-absl::StatusOr<v1::SimReport> TimeOnly(const StageInputs& inputs,
+absl::StatusOr<v1::SimReport> TimeOnly(const v1::Program& program,
+                                       const StageInputs& inputs,
                                        v1::Timeline* timeline) {
-  EK_ASSIGN_OR_RETURN(const v1::Program program,
-                      inputs.Parse<v1::Program>("program"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
   const absl::StatusOr<v1::SimReport> report =
@@ -33,16 +34,44 @@ absl::StatusOr<v1::SimReport> TimeOnly(const StageInputs& inputs,
   return report;
 }
 
-absl::StatusOr<v1::SimReport> RunOnZeros(const StageInputs& inputs,
-                                         v1::Timeline* timeline) {
-  EK_ASSIGN_OR_RETURN(const auto loaded, LoadProgram(inputs, WithSegments()));
-  // Neither control flow nor cycles depend on data; any input will do.
+// One dense value of real zero per input.
+absl::StatusOr<std::vector<std::string>> Zeros(
+    const std::vector<v1::TensorType>& types) {
   std::vector<std::string> zeros;
-  for (const v1::TensorType& input : loaded->inputs) {
-    EK_ASSIGN_OR_RETURN(const int64_t bytes, simfarm::TensorBytes(input));
-    zeros.emplace_back(static_cast<size_t>(bytes), '\0');
+  for (const v1::TensorType& type : types) {
+    EK_ASSIGN_OR_RETURN(const int64_t bytes, simfarm::TensorBytes(type));
+    const v1::Quantization& quantization = type.quantization();
+    zeros.push_back(ops::RealZero(
+        type.element_type(), bytes / ops::ElementBytes(type.element_type()),
+        quantization.zero_point_size() == 1 ? quantization.zero_point(0) : 0));
   }
-  const std::vector<absl::string_view> views(zeros.begin(), zeros.end());
+  return zeros;
+}
+
+// The first sample of the input "chunk", which only stages write. Values that
+// do not fit the network are found by the session.
+absl::StatusOr<std::vector<std::string>> FirstSample(
+    const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(v1::Chunk chunk, inputs.Parse<v1::Chunk>("chunk"));
+  if (chunk.samples() < 1) return absl::InternalError("a chunk of no samples");
+  std::vector<std::string> values;
+  for (v1::Chunk::Array& array : *chunk.mutable_arrays()) {
+    std::string& all = *array.mutable_data();
+    all.resize(all.size() / static_cast<size_t>(chunk.samples()));
+    values.push_back(std::move(all));
+  }
+  return values;
+}
+
+// On the chunk's first sample, if there is one, else on zeros: without
+// firmware, neither control flow nor cycles depend on data.
+absl::StatusOr<v1::SimReport> RunOnce(const StageInputs& inputs,
+                                      v1::Timeline* timeline) {
+  EK_ASSIGN_OR_RETURN(const auto loaded, LoadProgram(inputs, WithSegments()));
+  const bool has_sample = loaded->is_firmware && inputs.Has("chunk");
+  EK_ASSIGN_OR_RETURN(const std::vector<std::string> values,
+                      has_sample ? FirstSample(inputs) : Zeros(loaded->inputs));
+  const std::vector<absl::string_view> views(values.begin(), values.end());
   std::vector<std::string> outputs;
   const absl::StatusOr<v1::SimReport> report =
       loaded->session->RunChecked(views, nullptr, &outputs);
@@ -53,15 +82,23 @@ absl::StatusOr<v1::SimReport> RunOnZeros(const StageInputs& inputs,
   return report;
 }
 
+absl::StatusOr<v1::SimReport> Count(const v1::CountCyclesOptions& options,
+                                    const StageInputs& inputs,
+                                    v1::Timeline* timeline) {
+  if (!options.timing_only()) return RunOnce(inputs, timeline);
+  EK_ASSIGN_OR_RETURN(const v1::Program program,
+                      inputs.Parse<v1::Program>("program"));
+  if (program.has_firmware()) return RunOnce(inputs, timeline);
+  return TimeOnly(program, inputs, timeline);
+}
+
 }  // namespace
 
 absl::StatusOr<StageOutput> RunCountCycles(
     const v1::CountCyclesOptions& options, const StageInputs& inputs) {
   v1::Timeline timeline;
   v1::Timeline* wanted = options.timeline() ? &timeline : nullptr;
-  EK_ASSIGN_OR_RETURN(v1::SimReport report, options.timing_only()
-                                                ? TimeOnly(inputs, wanted)
-                                                : RunOnZeros(inputs, wanted));
+  EK_ASSIGN_OR_RETURN(v1::SimReport report, Count(options, inputs, wanted));
   StageOutput output;
   if (wanted != nullptr) output.Add("timeline", timeline);
   output.Add("sim_report", report);

@@ -1,5 +1,6 @@
 #include "server/worker/stages/session_input.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
     loaded->outputs.push_back(output.type());
   }
   loaded->accumulators = program.accumulators();
+  loaded->is_firmware = program.has_firmware();
   loaded->session = *std::move(session);
   return loaded;
 }
@@ -47,6 +49,8 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
 
 absl::Status SimulationError(const absl::Status& status) {
   if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (detail.has_value() && detail->reason == "INDEX_RANGE") return status;
   return MakeError(
       absl::StatusCode::kInternal,
       {.fault = Fault::kInfra,

@@ -21,6 +21,7 @@ struct LoadedProgram {
   std::vector<v1::TensorType> inputs;
   std::vector<v1::TensorType> outputs;
   google::protobuf::RepeatedPtrField<v1::Program::Accumulator> accumulators;
+  bool is_firmware = false;  // Cycles depend on data.
   std::unique_ptr<simfarm::Session> session;
 };
 
@@ -37,7 +38,8 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
     const std::vector<int64_t>& tensor_element_bytes);
 
 // The compiler made the program, so that a simulator that refuses it has found
-// a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays.
+// a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays, and
+// that the user's data hold an index out of range.
 absl::Status SimulationError(const absl::Status& status);
 
 }  // namespace edgekiln::server

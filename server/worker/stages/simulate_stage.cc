@@ -3,6 +3,7 @@
 // otherwise with its values. Accumulators are compared by value: the interpret
 // stage does not compute them.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +103,9 @@ class SideBySide {
   }
 
   const Comparison& comparison() const { return comparison_; }
+  bool is_firmware() const { return loaded_->is_firmware; }
+  // Of the last sample.
+  int64_t cycles() const { return loaded_->session->last_run().cycles; }
 
   // The states after the last sample.
   ChunkStates states() const {
@@ -298,6 +302,7 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
       SideBySide::Create(inputs, graph, chunk.samples(),
                          options.compare_layers(), std::move(states)));
   ChunkWriter writer(out, chunk.first_sample());
+  std::vector<int64_t> cycles;  // By sample, where they depend on data.
   v1::StageProgress state;
   state.set_total(chunk.samples());
   state.set_unit("samples");
@@ -305,6 +310,7 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
     std::vector<std::string> outputs;
     EK_RETURN_IF_ERROR(
         both.Run(chunk.Sample(i), i, chunk.first_sample() + i, outputs));
+    if (both.is_firmware()) cycles.push_back(both.cycles());
     if (!outputs.empty()) accuracy.Count(i, outputs[0]);
     writer.Append(outputs);
     state.set_done(i + 1);
@@ -322,6 +328,10 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   summary.set_outputs_compared(both.comparison().compared());
   summary.set_mismatches(both.comparison().mismatches());
   summary.set_first_mismatch(both.comparison().first_mismatch());
+  if (!cycles.empty()) {
+    summary.set_cycles_min(*std::min_element(cycles.begin(), cycles.end()));
+    summary.set_cycles_max(*std::max_element(cycles.begin(), cycles.end()));
+  }
   for (const std::string& layer : both.Unseen(chunk.samples())) {
     output.warnings.push_back(absl::StrCat(
         "layer ", layer, " was not compared in full with the reference"));
