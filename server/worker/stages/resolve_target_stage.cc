@@ -27,6 +27,7 @@ absl::StatusOr<std::set<std::string>> PartsOf(
                         target::FindEngineModel(engine.model()));
     parts.insert(absl::StrCat("engine/", model->folder()));
   }
+  if (read.target.machine().has_firmware()) parts.insert("engine/rv32");
   return parts;
 }
 
