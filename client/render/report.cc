@@ -270,15 +270,16 @@ std::string FirmwareLines(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
   if (totals.instructions() > 0) {
-    std::string text = absl::StrCat(GroupDigits(totals.instructions()),
-                                    "   before the first inference ",
-                                    GroupDigits(totals.setup_instructions()));
+    std::string text =
+        absl::StrCat(GroupDigits(totals.instructions()), " instructions   ",
+                     GroupDigits(totals.setup_instructions()),
+                     " before the first inference");
     if (totals.cycles_max() > totals.cycles_min()) {
       absl::StrAppend(&text, "   cycles by sample ",
                       GroupDigits(totals.cycles_min()), " to ",
                       GroupDigits(totals.cycles_max()));
     }
-    out += Line("instrs", text, style);
+    out += Line("executed", text, style);
   }
   if (report.memory().has_sections()) {
     const v1::FirmwareSections& sections = report.memory().sections();

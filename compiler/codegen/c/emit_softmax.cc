@@ -87,9 +87,11 @@ void EmitSoftmax8(StepWriter& w, Line line) {
   code.Open(line.ForEach());
   code.Line("const float steps = ", powers, "[largest - ", line.X(),
             "] * factor + 0.5f;");
-  code.Line(line.Y(), " = (", CTypeOf(w.Out(0).type), ")", w.Use("limited"),
-            "(", w.Use("trunc"), "((double)steps) + ", out.zero_point[0], ", ",
-            LimitsOf(w), ";");
+  // Not negative, so that no double is needed to limit it.
+  const int64_t most = ops::RangeOf(w.Out(0).type).max;
+  code.Line(line.Y(), " = (", CTypeOf(w.Out(0).type), ")(steps < ",
+            CFloat(static_cast<float>(most - out.zero_point[0] + 1)),
+            " ? (int32_t)steps + ", out.zero_point[0], " : ", most, ");");
   code.Close();
   line.Close();
 }
