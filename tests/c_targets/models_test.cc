@@ -12,17 +12,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/testing/compiled_networks.h"
-#include "compiler/codegen/firmware/emit_firmware.h"
 #include "compiler/frontend/import.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/passes/pipeline.h"
 #include "edgekiln/v1/program.pb.h"
 #include "gtest/gtest.h"
-#include "server/worker/stages/stages.h"
 #include "simfarm/session/session.h"
-#include "target/builtin.h"
-#include "target/firmware.h"
-#include "target/resolve.h"
+#include "tests/c_targets/firmware_build.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/skip.h"
 
@@ -30,8 +26,6 @@ namespace edgekiln::tests {
 namespace {
 
 using compiler::Graph;
-
-constexpr char kGcc[] = "/usr/bin/riscv64-unknown-elf-gcc";
 
 const char* const kModels[] = {
     "ad_int8.tflite",
@@ -42,9 +36,11 @@ const char* const kModels[] = {
     "dscnn_int8.tflite",
     "dscnn_int8_qdq.onnx",
     "htvm_ad_digital.onnx",
+    "htvm_ad_mixed.onnx",
     "htvm_dscnn_digital.onnx",
     "htvm_dscnn_mixed.onnx",
     "htvm_mobilenet_v1_0.25_96_digital.onnx",
+    "htvm_mobilenet_v1_0.25_96_mixed.onnx",
     "htvm_resnet8_digital.onnx",
     "htvm_resnet8_mixed.onnx",
     "lenet_fp32.onnx",
@@ -60,68 +56,19 @@ const char* const kModels[] = {
     "yunet_s_fp32.onnx",
 };
 
-v1::Machine MachineOf(const std::string& name) {
-  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
-    if (builtin.name != name) continue;
-    const auto resolved = target::ResolveTarget(builtin.text);
-    EXPECT_TRUE(resolved.ok()) << resolved.status();
-    if (resolved.ok()) return resolved->machine();
-  }
-  ADD_FAILURE() << "no target " << name;
-  return {};
-}
-
-// A blob that a stage left.
-std::string BlobOf(const server::StageOutput& output, absl::string_view role) {
-  for (const auto& [name, bytes] : output.blobs) {
-    if (name == role) return bytes;
-  }
-  ADD_FAILURE() << "no " << role;
-  return "";
-}
-
-struct Built {
-  v1::Program program;
-  std::string elf;
-};
-
-Built Build(const Graph& graph, const v1::Machine& machine,
-            v1::CRecipe::Kernels kernels) {
-  v1::CRecipe recipe;
-  recipe.set_kernels(kernels);
-  const auto emitted = compiler::EmitFirmware(graph, machine, recipe);
-  EXPECT_TRUE(emitted.ok()) << emitted.status();
-  if (!emitted.ok()) return {};
-  const std::string program = emitted->program.SerializeAsString();
-  const std::string sources = emitted->sources.SerializeAsString();
-  const std::string chip = machine.SerializeAsString();
-  server::StageInputs inputs;
-  inputs.Add("program", program);
-  inputs.Add("c_sources", sources);
-  inputs.Add("machine", chip);
-  v1::BuildFirmwareOptions options;
-  options.mutable_compiler()->set_family(v1::GCC);
-  options.mutable_compiler()->set_program("riscv64-unknown-elf-gcc");
-  const auto built = server::RunBuildFirmware(options, inputs);
-  EXPECT_TRUE(built.ok()) << built.status();
-  Built result;
-  if (!built.ok()) return result;
-  EXPECT_TRUE(result.program.ParseFromString(BlobOf(*built, "program")));
-  result.elf = BlobOf(*built, "constants");
-  return result;
-}
-
 // Runs two samples on both and compares every layer.
-void ExpectSame(const Graph& graph, const v1::Machine& machine,
+void ExpectSame(const Graph& graph, const std::string& target,
                 v1::CRecipe::Kernels kernels) {
-  const Built built = Build(graph, machine, kernels);
-  ASSERT_FALSE(built.elf.empty());
+  const auto machine = MachineOf(target);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  const auto built = BuildFirmware(graph, *machine, kernels);
+  ASSERT_TRUE(built.ok()) << built.status();
   simfarm::SessionOptions options;
   for (const compiler::Tensor& tensor : graph.tensors) {
     options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
   }
   const auto session =
-      simfarm::LoadSession(built.program, built.elf, machine, options);
+      simfarm::LoadSession(built->program, built->elf, *machine, options);
   ASSERT_TRUE(session.ok()) << session.status();
   const auto reference = compiler::Interpreter::Create(
       graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors});
@@ -137,7 +84,7 @@ void ExpectSame(const Graph& graph, const v1::Machine& machine,
       ++taps;
       EXPECT_TRUE((*reference)->value(tap.tensor()) == bytes)
           << "sample " << sample << ", layer "
-          << built.program.layers(tap.step()).id();
+          << built->program.layers(tap.step()).id();
       return absl::OkStatus();
     };
     std::vector<std::string> outputs;
@@ -146,7 +93,7 @@ void ExpectSame(const Graph& graph, const v1::Machine& machine,
         sample == 0 ? (*session)->RunChecked(inputs, visit, &outputs).status()
                     : (*session)->Run(inputs, visit, &outputs);
     ASSERT_TRUE(ran.ok()) << ran;
-    EXPECT_EQ(taps, built.program.taps_size());
+    EXPECT_EQ(taps, built->program.taps_size());
     ASSERT_EQ(outputs.size(), graph.outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       EXPECT_TRUE((*reference)->value(graph.outputs[i]) == outputs[i])
@@ -158,7 +105,8 @@ void ExpectSame(const Graph& graph, const v1::Machine& machine,
 class FirmwareModelsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+    if (!std::filesystem::exists(kRiscvGcc))
+      EK_SKIP("no riscv64-unknown-elf-gcc");
     const std::string path = absl::StrCat("models/", GetParam());
     EK_REQUIRE_SHARED(path);
     auto graph = compiler::ImportModel(ReadWholeFile(SharedPath(path)));
@@ -177,7 +125,7 @@ class FirmwareModelsTest : public testing::TestWithParam<const char*> {
 
 TEST_P(FirmwareModelsTest, EqualsTheInterpreterInEveryLayer) {
   // Without float instructions, one takes hundreds.
-  ExpectSame(graph_, MachineOf(ComputesInFloats() ? "rv32imf" : "rv32imc"),
+  ExpectSame(graph_, ComputesInFloats() ? "rv32imf" : "rv32imc",
              v1::CRecipe::KERNELS_UNSPECIFIED);
 }
 
@@ -185,8 +133,7 @@ TEST_P(FirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
   for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
     for (int kernels = 0; v1::CRecipe::Kernels_IsValid(kernels); ++kernels) {
       SCOPED_TRACE(absl::StrCat(core, " ", kernels));
-      ExpectSame(graph_, MachineOf(core),
-                 static_cast<v1::CRecipe::Kernels>(kernels));
+      ExpectSame(graph_, core, static_cast<v1::CRecipe::Kernels>(kernels));
     }
   }
 }
