@@ -119,7 +119,7 @@ absl::Status CheckNamesOfParameters(const v1::TargetDescriptor& descriptor) {
   return absl::OkStatus();
 }
 
-constexpr int64_t kMaxWaitCycles = 1'000'000;
+constexpr int64_t kMaxWaitCycles = 10'000;
 constexpr char kHostName[] = "host";  // In lists of who reaches what.
 constexpr char kActors[] = "host and engines";
 

@@ -21,7 +21,7 @@ absl::Status InvalidFirmware(ErrorDetail detail) {
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
 
-constexpr int64_t kMaxCost = 1'000'000;
+constexpr int64_t kMaxCost = 10'000;
 constexpr int64_t kStackAlignment = 16;
 // docs/targets/rv32.md, section 8.
 constexpr uint64_t kExitDevice = 0x100000;
