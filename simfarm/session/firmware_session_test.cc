@@ -61,6 +61,7 @@ __attribute__((noinline)) void net_twice(void) {
     case 106: net_sum(); break;
     case 111: EXIT = 0x5555; break;
     case 112: EXIT = 0x1234; break;
+    case 113: mem.a[0] = invocations; break;
   }
 }
 
@@ -188,7 +189,9 @@ TEST_F(FirmwareSessionTest, GivesValuesTapsAndCycles) {
   EXPECT_EQ(report->cycles(), report->instructions());
   ASSERT_EQ(report->layers_size(), 3);
   EXPECT_EQ(SumOfLayers(*report), report->cycles());
+  EXPECT_GT(report->layers(0).cycles(), 30);
   EXPECT_EQ(report->layers(1).cycles(), 0);
+  EXPECT_GT(report->layers(2).cycles(), 30);
   EXPECT_EQ(report->layers(2).layer(), 2);
   EXPECT_EQ(report->layers(2).compute_cycles(), report->layers(2).cycles());
   EXPECT_EQ(report->layers(2).fidelity(), v1::EXACT);
@@ -256,18 +259,22 @@ TEST_F(FirmwareSessionTest, CyclesBelongToTheirLayer) {
   EXPECT_EQ(report->layers(0).fidelity(), v1::CYCLE_APPROXIMATE);
 }
 
+// However borders of layers are rounded.
 TEST_F(FirmwareSessionTest, CyclesAreOfTheWallClock) {
-  const auto before = RunChecked(*MustLoad(), {1, 2, 3, 4});
-  ASSERT_TRUE(before.ok()) << before.status();
-  machine_.set_host_clock_hz(300);
+  const auto core = MustLoad();
+  machine_.set_host_clock_hz(1000);
   const auto session = MustLoad();
-  const auto report = RunChecked(*session, {1, 2, 3, 4});
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->cycles(), (before->cycles() + 2) / 3);
-  EXPECT_EQ(SumOfLayers(*report), report->cycles());
-  EXPECT_EQ(session->last_run().cycles, report->cycles());
-  EXPECT_EQ(report->engines(0).busy_cycles(), before->cycles());
-  EXPECT_EQ(report->engines(0).clock_hz(), 300);
+  for (int rounds = 1; rounds <= 5; ++rounds) {
+    const auto before = RunChecked(*core, {rounds, 2, 3, 4});
+    ASSERT_TRUE(before.ok()) << before.status();
+    const auto report = RunChecked(*session, {rounds, 2, 3, 4});
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->cycles(), (before->cycles() + 9) / 10);
+    EXPECT_EQ(SumOfLayers(*report), report->cycles());
+    EXPECT_EQ(session->last_run().cycles, report->cycles());
+    EXPECT_EQ(report->engines(0).busy_cycles(), before->cycles());
+    EXPECT_EQ(report->engines(0).clock_hz(), 1000);
+  }
 }
 
 TEST_F(FirmwareSessionTest, TheTimelineHasASegmentPerLayer) {
@@ -416,6 +423,27 @@ TEST_F(FirmwareSessionTest, FaultsNameLayerFunctionAndAddress) {
       ASSERT_TRUE(session->SetStates({}).ok());
     }
   }
+}
+
+// The firmware counts its inferences.
+TEST_F(FirmwareSessionTest, SetupRunsFirstAndAfterErrors) {
+  const auto session = MustLoad();
+  const auto invocations = [&](bool checked) {
+    EXPECT_TRUE(session->SetStates({Bytes({0, 0, 0, 0})}).ok());
+    const std::vector<int> input = {0, 0, 0, 113};
+    EXPECT_TRUE(checked ? RunChecked(*session, input).ok()
+                        : Run(*session, input).ok());
+    return outputs_[0][0];
+  };
+  EXPECT_EQ(invocations(false), 1);
+  EXPECT_EQ(invocations(false), 2);
+  EXPECT_EQ(invocations(true), 1);
+  EXPECT_EQ(invocations(true), 1);
+  EXPECT_EQ(invocations(false), 3);
+  EXPECT_FALSE(Run(*session, {0, 0, 0, 103}).ok());
+  EXPECT_EQ(invocations(false), 1);
+  EXPECT_FALSE(session->Run({"1", ""}, nullptr, &outputs_).ok());
+  EXPECT_EQ(invocations(false), 2);  // It had not begun.
 }
 
 TEST_F(FirmwareSessionTest, CheckedRunsFindWhatNothingWrote) {

@@ -39,7 +39,8 @@ absl::Status LayerObserver::End(rv32::Machine& machine) {
   return ShowTaps(num_layers(), machine);
 }
 
-absl::Status LayerObserver::OnEnter(int function, const rv32::Totals& totals,
+absl::Status LayerObserver::OnEnter(int function,
+                                    const rv32::Totals& /*totals*/,
                                     rv32::Machine& machine) {
   if (state_ == State::kSetup) return absl::OkStatus();
   const bool expected = state_ == State::kBetween && next_ < num_layers() &&
@@ -54,7 +55,6 @@ absl::Status LayerObserver::OnEnter(int function, const rv32::Totals& totals,
                                   : "a second time"));
   }
   state_ = State::kInLayer;
-  Charge(next_, totals);
   // What the layers without code give may be overwritten from now on.
   return ShowTaps(next_, machine);
 }
