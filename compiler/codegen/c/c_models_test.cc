@@ -74,14 +74,16 @@ TEST_P(CModelsTest, EqualTheInterpreterInEveryLayer) {
   EXPECT_TRUE(same.ok()) << same;
 }
 
+std::string RecipeName(const testing::TestParamInfo<CRecipe>& info) {
+  constexpr const char* kNames[] = {"default", "size", "plain", "table", "uma"};
+  return kNames[static_cast<int>(info.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Recipes, CModelsTest,
                          testing::Values(CRecipe::kDefault, CRecipe::kPlain,
-                                         CRecipe::kSize),
-                         [](const auto& info) {
-                           return info.param == CRecipe::kPlain  ? "plain"
-                                  : info.param == CRecipe::kSize ? "size"
-                                                                 : "default";
-                         });
+                                         CRecipe::kSize, CRecipe::kTable,
+                                         CRecipe::kUma),
+                         RecipeName);
 
 }  // namespace
 }  // namespace edgekiln::compiler

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/codegen/c/arena.h"
 #include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/c/identifiers.h"
@@ -135,11 +136,11 @@ TEST(EmitCTest, RefusesHugeConstantsBeforeWritingThem) {
 }
 
 constexpr char kTwoLayers[] = R"(graph "net"
-%x : int8[1,8] scale 0.5 zero 0 = input
+%x : int8[2,8] scale 0.5 zero 0 = input
 %v : int8[2,8] scale 0.01 zero 0 = constant [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8]
 %w : int8[2,2] scale 0.01 zero 0 = constant [1, 2, 3, 4]
-%a : int8[1,2] scale 0.5 zero 3 = fully_connected(%x, %v) id a
-%b : int8[1,2] scale 0.5 zero 0 = fully_connected(%a, %w) id b
+%a : int8[2,2] scale 0.5 zero 3 = fully_connected(%x, %v) id a
+%b : int8[2,2] scale 0.5 zero 0 = fully_connected(%a, %w) id b
 return %b
 )";
 
@@ -162,6 +163,107 @@ TEST(EmitCTest, LittleFlashTakesSmallerKernelsFirstWhereTheyCostLeast) {
   EXPECT_EQ(none.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(none.status().message(), "limit: 10 bytes"))
       << none.status();
+}
+
+// --- The manifest ---
+
+const CTensor* TensorOf(const CManifest& manifest, TensorId id) {
+  for (const CTensor& tensor : manifest.tensors) {
+    if (tensor.id == id) return &tensor;
+  }
+  return nullptr;
+}
+
+// The reshape needs no function, and what it gives is overwritten at once: it
+// is there when the layer before it returns.
+TEST(ManifestTest, ReshapesAreThereWithTheLayerBeforeThem) {
+  constexpr char kText[] = R"(graph "net"
+%x : float32[8,8] = input
+%a : float32[8,8] = unary(%x) {function EXP} id a
+%b : float32[64] = reshape(%a) id b
+%c : float32[64] = unary(%b) {function EXP} id c
+return %c
+)";
+  const auto sources = EmitC(GraphOf(kText), {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  const CManifest& m = sources->manifest;
+  EXPECT_EQ(m.layers[0].function, "net_layer_0_a");
+  EXPECT_EQ(m.layers[1].function, "");
+  const int32_t kLayers[] = {-1, 0, 0, 2};
+  for (TensorId id = 0; id < 4; ++id) {
+    const CTensor* tensor = TensorOf(m, id);
+    ASSERT_NE(tensor, nullptr) << id;
+    EXPECT_EQ(tensor->layer, kLayers[id]) << id;
+    EXPECT_EQ(tensor->offset, 0) << id;
+    EXPECT_EQ(tensor->size_bytes, 256) << id;
+  }
+  EXPECT_EQ(TensorOf(m, 1)->strides, (std::vector<int64_t>{8, 1}));
+  EXPECT_EQ(TensorOf(m, 2)->strides, (std::vector<int64_t>{1}));
+}
+
+constexpr char kTwoConvolutions[] = R"(graph "net"
+%x : int8[1,3,2,2] scale 0.5 zero 3 = input
+%w : int8[2,1,1,2] scale 0.01 zero 0 = constant [1, 2, 3, 4]
+%a : int8[1,3,2,2] scale 0.02 zero 0 = conv2d(%x, %w) {WINDOW} id a
+%b : int8[1,3,2,2] scale 0.02 zero 1 = conv2d(%a, %w) {WINDOW} id b
+%c : int8[1,12] scale 0.02 zero 1 = reshape(%b) id c
+%d : int8[1,3,2,2] scale 0.02 zero 1 = conv2d(%b, %w) {WINDOW} id d
+return %c, %d
+)";
+
+Graph TwoConvolutions() {
+  return GraphOf(absl::StrReplaceAll(
+      kTwoConvolutions,
+      {{"WINDOW",
+        "window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}"}}));
+}
+
+TEST(ManifestTest, UmaHasChannelsFirstBetweenLayers) {
+  const Graph graph = TwoConvolutions();
+  COptions options;
+  options.recipe = CRecipe::kUma;
+  auto sources = EmitC(graph, options);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  const CManifest m = sources->manifest;
+  const std::vector<int64_t> kRows = {12, 4, 2, 1};
+  const std::vector<int64_t> kPlanes = {12, 2, 1, 6};
+  EXPECT_EQ(TensorOf(m, graph.inputs[0])->strides, kRows);
+  EXPECT_EQ(TensorOf(m, graph.ops[0].outputs[0])->strides, kPlanes);
+  EXPECT_EQ(TensorOf(m, graph.ops[1].outputs[0])->strides, kPlanes);
+  EXPECT_EQ(TensorOf(m, graph.ops[3].outputs[0])->strides, kRows);
+  // The reshape of another order is no alias.
+  EXPECT_EQ(m.layers[2].function, "net_layer_2_c");
+  std::vector<CNetwork> networks;
+  networks.push_back({graph, *std::move(sources), {RandomInputs(graph, 1)}});
+  const absl::Status same = CompareWithInterpreter(networks, {});
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+TEST(EmitCTest, AFirmwarePlacesTheArena) {
+  const Graph graph = TwoConvolutions();
+  auto sources = EmitC(graph, {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  std::vector<CNetwork> networks;
+  networks.push_back({graph, *std::move(sources), {RandomInputs(graph, 1)}});
+  // The linker says so if there is no such section.
+  const CCompiler compiler = {.flags =
+                                  "-O1 -DNET_ARENA_SECTION='\"net_memory\"' "
+                                  "-Wl,--defsym=there=__start_net_memory"};
+  const absl::Status same = CompareWithInterpreter(networks, compiler);
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+TEST(EmitCTest, TheTableIsWalked) {
+  COptions options;
+  options.recipe = CRecipe::kTable;
+  const auto sources = EmitC(TwoConvolutions(), options);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  const std::string& text = sources->files[1].text;
+  EXPECT_TRUE(absl::StrContains(text, "net_table[3] = {"));
+  EXPECT_TRUE(absl::StrContains(text, "if (layers[i] != 0 && layers[i]()"));
+  for (const CLayer& layer : sources->manifest.layers) {
+    EXPECT_EQ(layer.kernel, layer.id == "c" ? "alias" : "table");
+  }
 }
 
 // --- Text ---

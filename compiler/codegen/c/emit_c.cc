@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/arena.h"
 #include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/c/channel_first.h"
 #include "compiler/codegen/c/emitters.h"
 #include "compiler/codegen/c/identifiers.h"
 #include "compiler/codegen/c/kernels.h"
@@ -68,6 +69,11 @@ std::vector<int64_t> RowMajor(const std::vector<int64_t>& shape) {
   return strides;
 }
 
+// Of [n, h, w, c] that lies as [n, c, h, w].
+std::vector<int64_t> ChannelFirst(const std::vector<int64_t>& shape) {
+  return {shape[1] * shape[2] * shape[3], shape[2], 1, shape[1] * shape[2]};
+}
+
 // Recipes by layer.
 using Recipes = std::vector<CRecipe>;
 
@@ -96,12 +102,14 @@ class Network {
       manifest_.code_bytes += layer.layer.code_bytes;
     }
     manifest_.tensors = Tensors(plan);
+    manifest_.code_bytes += writer_.helpers().CodeBytes();
     manifest_.name = writer_.prefix();
     manifest_.arena_bytes = plan.bytes;
     manifest_.state_bytes = plan.state_bytes;
     manifest_.constant_bytes = writer_.constant_bytes();
     CSources sources;
-    sources.files = NetworkFiles(writer_, layers_, plan, manifest_);
+    sources.files = NetworkFiles(writer_, layers_, plan,
+                                 options_.recipe == CRecipe::kTable, manifest_);
     sources.manifest = std::move(manifest_);
     return sources;
   }
@@ -123,7 +131,7 @@ class Network {
   absl::Status AddStep(const CStep& step, CRecipe recipe, LayerText& text) {
     StepUse use;
     use.writes = step.outputs;
-    if (IsAlias(graph_, step)) {
+    if (IsAlias(graph_, step) && !writer_.channel_first(step.inputs[0])) {
       use.reads = {step.inputs[0]};
       use.is_alias = true;
       text.layer.kernel = kAlias;
@@ -132,6 +140,7 @@ class Network {
     }
     StepWriter w(writer_, step);
     if (!AllEmpty(graph_, step.outputs)) {
+      if (recipe == CRecipe::kUma) PlanOrder(w, !IsPort(step.outputs[0]));
       EK_ASSIGN_OR_RETURN(const KernelChoice choice, EmitCheapest(w, recipe));
       text.layer.kernel = choice.name;
       text.layer.predicted_instructions += choice.instructions;
@@ -146,6 +155,16 @@ class Network {
     }
     uses_.push_back(std::move(use));
     return absl::OkStatus();
+  }
+
+  // Whether somebody outside the layers reads it.
+  bool IsPort(TensorId id) const {
+    const auto is = [id](const State& state) {
+      return state.input == id || state.output == id;
+    };
+    return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) !=
+               graph_.outputs.end() ||
+           std::any_of(graph_.states.begin(), graph_.states.end(), is);
   }
 
   std::vector<CTensor> Tensors(const ArenaPlan& plan) const {
@@ -163,7 +182,8 @@ class Network {
       if (id >= tensors_ || tensor.num_elements() == 0) continue;
       tensors.push_back({id, layer[id], offset,
                          tensor.num_elements() * ElementBytes(tensor.type),
-                         RowMajor(tensor.shape)});
+                         writer_.channel_first(id) ? ChannelFirst(tensor.shape)
+                                                   : RowMajor(tensor.shape)});
     }
     return tensors;
   }
@@ -186,6 +206,13 @@ class Network {
   std::vector<StepUse> uses_;
   CManifest manifest_;
 };
+
+// Code beside that of layers.
+int64_t SharedCode(const CManifest& manifest) {
+  int64_t bytes = manifest.code_bytes;
+  for (const CLayer& layer : manifest.layers) bytes -= layer.code_bytes;
+  return bytes;
+}
 
 int64_t FlashOf(const CManifest& manifest) {
   return manifest.constant_bytes + manifest.code_bytes;
@@ -214,7 +241,9 @@ Recipes Shrunk(const CManifest& fast, const CManifest& small, int64_t limit) {
                                 static_cast<double>(b.bytes);
                    });
   Recipes recipes(fast.layers.size(), CRecipe::kDefault);
-  int64_t flash = FlashOf(fast);
+  // The kernels that the small ones share are there from the first one on.
+  int64_t flash = FlashOf(fast) +
+                  std::max<int64_t>(SharedCode(small) - SharedCode(fast), 0);
   for (const Saving& saving : savings) {
     if (flash <= limit) break;
     recipes[saving.layer] = CRecipe::kSize;

@@ -74,6 +74,29 @@ absl::Status EmitFromSteps(StepWriter& w) {
   return absl::OkStatus();
 }
 
+// Loops over all elements with their channel `c` (0 if there is one); closed by
+// CloseLoops(code, count).
+struct ChannelLoops {
+  std::string at;  // The element.
+  int count = 2;
+};
+
+ChannelLoops OpenChannels(StepWriter& w, int64_t channels) {
+  CodeWriter& code = w.code();
+  const int64_t elements = w.Out(0).num_elements();
+  if (w.OutChannelFirst(0) && channels > 1) {
+    const int64_t batch = w.Out(0).shape[0];
+    const int64_t pixels = elements / (batch * channels);
+    code.OpenLoop("r", batch);
+    code.OpenLoop("c", channels);
+    code.OpenLoop("p", pixels);
+    return {absl::StrCat("(r * ", channels, " + c) * ", pixels, " + p"), 3};
+  }
+  code.OpenLoop("r", elements / channels);
+  code.OpenLoop("c", channels);
+  return {absl::StrCat("r * ", channels, " + c")};
+}
+
 void EmitConverter(StepWriter& w) {
   const v1::Converter& converter = w.op().converter();
   const ops::QuantizedRange range =
@@ -88,9 +111,8 @@ void EmitConverter(StepWriter& w) {
   CodeWriter& code = w.code();
   const std::string scale = PerChannel(w, v1::INT32, scales, "c");
   const std::string offset = PerChannel(w, v1::INT32, offsets, "c");
-  code.OpenLoop("r", w.Out(0).num_elements() / channels);
-  code.OpenLoop("c", channels);
-  code.Line("const int32_t sum = ", w.X(0), "[r * ", channels, " + c];");
+  const ChannelLoops loops = OpenChannels(w, channels);
+  code.Line("const int32_t sum = ", w.X(0), "[", loops.at, "];");
   code.Line("const int32_t code = ", w.Use("clamp"), "(sum / ",
             converter.gain(), " - (sum % ", converter.gain(), " < 0 ? 1 : 0), ",
             converter.min(), ", ", converter.max(), ");");
@@ -98,10 +120,10 @@ void EmitConverter(StepWriter& w) {
       "const int32_t scaled = (int16_t)(uint16_t)((uint32_t)code * "
       "(uint32_t)(",
       scale, ") + (uint32_t)(", offset, "));");
-  code.Line(w.Y(0), "[r * ", channels, " + c] = (int8_t)", w.Use("clamp"),
+  code.Line(w.Y(0), "[", loops.at, "] = (int8_t)", w.Use("clamp"),
             "(scaled >> ", converter.shift(), ", ", range.min, ", ", range.max,
             ");");
-  CloseLoops(code, 2);
+  CloseLoops(code, loops.count);
 }
 
 }  // namespace
@@ -185,14 +207,12 @@ absl::Status EmitRequantize(StepWriter& w) {
   CodeWriter& code = w.code();
   const std::string multiplier = PerChannel(w, v1::INT32, multipliers, "c");
   const std::string shift = PerChannel(w, v1::UINT8, shifts, "c");
-  code.OpenLoop("r", w.Out(0).num_elements() / channels);
-  code.OpenLoop("c", channels);
-  code.Line(w.Y(0), "[r * ", channels, " + c] = (", CTypeOf(w.Out(0).type), ")",
-            w.Use(FinishName(w.op().rounding())), "(", w.X(0), "[r * ",
-            channels, " + c], ", multiplier, ", ", shift, ", ",
-            p.output_zero_point, ", ", CInteger(p.clamp.min), ", ",
-            CInteger(p.clamp.max), ");");
-  CloseLoops(code, 2);
+  const ChannelLoops loops = OpenChannels(w, channels);
+  code.Line(w.Y(0), "[", loops.at, "] = (", CTypeOf(w.Out(0).type), ")",
+            w.Use(FinishName(w.op().rounding())), "(", w.X(0), "[", loops.at,
+            "], ", multiplier, ", ", shift, ", ", p.output_zero_point, ", ",
+            CInteger(p.clamp.min), ", ", CInteger(p.clamp.max), ");");
+  CloseLoops(code, loops.count);
   return absl::OkStatus();
 }
 

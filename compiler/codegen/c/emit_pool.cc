@@ -98,6 +98,10 @@ void EmitLimit(StepWriter& w, const Pooling& pooling,
 }
 
 std::string Element(StepWriter& w, const WindowGeometry& g) {
+  if (w.InChannelFirst(0)) {
+    return absl::StrCat(w.X(0), "[(b * ", g.in_c, " + c) * ", g.input_pixels(),
+                        " + at]");
+  }
   return absl::StrCat(w.X(0), "[(b * ", g.input_pixels(), " + at) * ", g.in_c,
                       " + c]");
 }
@@ -151,13 +155,23 @@ void EmitStepsAverage(StepWriter& w, const Pooling& pooling) {
   const std::string count = pooling.count_include_pad
                                 ? absl::StrCat(g.positions())
                                 : std::string("inside");
+  // Sums of so many bytes stay in 32 bits, and so does the division.
+  constexpr int64_t kMostPositions = 1 << 22;
+  const bool even = w.op().rounding() == v1::HALF_EVEN;
+  if (!even && ElementBytes(w.Out(0).type) == 1 &&
+      g.positions() <= kMostPositions) {
+    code.Line("int32_t mean = ", count, " == 0 ? ", zero, " : ",
+              w.Use("average32"), "(sum + (", count, " - inside) * (", zero,
+              "), ", count, ");");
+    EmitLimit(w, pooling, "mean");
+    return;
+  }
   const std::string mean =
-      w.op().rounding() == v1::HALF_EVEN
-          ? absl::StrCat(zero, " + ", w.Use("average_even"),
-                         "((int64_t)sum - (int64_t)inside * (", zero, "), ",
-                         count, ")")
-          : absl::StrCat(w.Use("average"), "((int64_t)sum + (int64_t)(", count,
-                         " - inside) * (", zero, "), ", count, ")");
+      even ? absl::StrCat(zero, " + ", w.Use("average_even"),
+                          "((int64_t)sum - (int64_t)inside * (", zero, "), ",
+                          count, ")")
+           : absl::StrCat(w.Use("average"), "((int64_t)sum + (int64_t)(", count,
+                          " - inside) * (", zero, "), ", count, ")");
   code.Line("int64_t mean = ", count, " == 0 ? ", zero, " : ", mean, ";");
   EmitLimit(w, pooling, "mean");
 }
@@ -228,12 +242,19 @@ absl::Status EmitPooling(StepWriter& w) {
   const WindowGeometry& g = pooling.g;
   CodeWriter& code = w.code();
   code.OpenLoop("b", g.batch);
+  const bool channel_first = w.OutChannelFirst(0);
+  if (channel_first) code.OpenLoop("c", g.in_c);
   for (int d = 0; d < 3; ++d) {
     code.OpenLoop(absl::StrCat("o", kAxis[d]), g.out[d]);
   }
-  code.OpenLoop("c", g.in_c);
-  code.Line("const int32_t to = (((b * ", g.out[0], " + oz) * ", g.out[1],
-            " + oy) * ", g.out[2], " + ox) * ", g.out_c, " + c;");
+  if (channel_first) {
+    code.Line("const int32_t to = ((b * ", g.out_c, " + c) * ", g.out[1],
+              " + oy) * ", g.out[2], " + ox;");
+  } else {
+    code.OpenLoop("c", g.in_c);
+    code.Line("const int32_t to = (((b * ", g.out[0], " + oz) * ", g.out[1],
+              " + oy) * ", g.out[2], " + ox) * ", g.out_c, " + c;");
+  }
   if (pooling.function == v1::Pool::MAXIMUM) {
     EmitMaximum(w, pooling);
   } else if (pooling.function == v1::Pool::LP_NORM) {

@@ -292,7 +292,8 @@ KernelChoice CostOfFastDot(const StepWriter& w) {
   const WindowGeometry g = GeometryOf(w);
   const int64_t macs = g.pixels() * g.out_c * g.positions() * g.in_c;
   const int64_t results = g.pixels() * g.out_c;
-  return {"block2x4", macs * 29 / 10 + results * 18, 900};
+  const int64_t code = (g.out[2] >= 2 ? 900 : 550) + RowRing::CodeBytes(g);
+  return {"block2x4", macs * 29 / 10 + results * 18, code};
 }
 
 bool EmitFastDot(StepWriter& w) {
@@ -318,7 +319,8 @@ bool FitsFastDepthwise(const StepWriter& w) {
 KernelChoice CostOfFastDepthwise(const StepWriter& w) {
   const WindowGeometry g = GeometryOf(w);
   const int64_t results = g.pixels() * g.out_c;
-  return {"unrolled", results * (4 * g.positions() + 24), 700};
+  return {"unrolled", results * (4 * g.positions() + 24),
+          200 + 46 * g.positions()};
 }
 
 bool EmitFastDepthwise(StepWriter& w) {

@@ -49,7 +49,7 @@ bool FitsFastAdd(const StepWriter& w) {
 }
 
 KernelChoice CostOfFastAdd(const StepWriter& w) {
-  return {"upper_half", 24 * w.Out(0).num_elements(), 200};
+  return {"upper_half", 24 * w.Out(0).num_elements(), 130};
 }
 
 bool EmitFastAdd(StepWriter& w) {

@@ -21,6 +21,8 @@ const std::vector<HelperText>& MathHelpers();
 const std::vector<HelperText>& TrigonometryHelpers();
 // Kernels that layers share.
 const std::vector<HelperText>& SharedHelpers();
+// Kernels that a table of entries calls.
+const std::vector<HelperText>& TableHelpers();
 
 }  // namespace edgekiln::compiler
 

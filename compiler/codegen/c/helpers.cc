@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/helper_table.h"
 
@@ -12,8 +13,9 @@ namespace {
 
 std::vector<HelperText> MakeTable() {
   std::vector<HelperText> table;
-  for (const auto* part : {&IntegerHelpers(), &FloatHelpers(), &MathHelpers(),
-                           &TrigonometryHelpers(), &SharedHelpers()}) {
+  for (const auto* part :
+       {&IntegerHelpers(), &FloatHelpers(), &MathHelpers(),
+        &TrigonometryHelpers(), &SharedHelpers(), &TableHelpers()}) {
     table.insert(table.end(), part->begin(), part->end());
   }
   return table;
@@ -73,6 +75,22 @@ std::string HelperSet::Use(absl::string_view name) {
                 });
   }
   return CName(name);
+}
+
+int64_t HelperSet::CodeBytes() const {
+  int64_t characters = 0;
+  for (const size_t index : used_) {
+    const absl::string_view text = Table()[index].text;
+    // Comments come before the function.
+    const size_t begin = text.find("static ");
+    if (begin == absl::string_view::npos ||
+        absl::StartsWith(text.substr(begin), "static inline ")) {
+      continue;
+    }
+    characters += static_cast<int64_t>(text.size() - begin);
+  }
+  // Measured with gcc -O2 on RV32IMC: 0.3 to 0.5 bytes per character.
+  return characters * 2 / 5;
 }
 
 std::string HelperSet::Text() const {

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_CODEGEN_C_HELPERS_H_
 #define EK_COMPILER_CODEGEN_C_HELPERS_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -21,6 +22,8 @@ class HelperSet {
 
   // All that are used, callees first.
   std::string Text() const;
+  // Estimated code of those that are functions of their own.
+  int64_t CodeBytes() const;
 
  private:
   std::string CName(absl::string_view name) const;

@@ -83,6 +83,11 @@ static inline int64_t $average(int64_t sum, int64_t count) {
   return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
 }
 )"},
+      {"average32", R"(/* The same where sum + count / 2 is small. */
+static inline int32_t $average32(int32_t sum, int32_t count) {
+  return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+}
+)"},
       {"average_even", R"(/* sum / count, ties to even. */
 static inline int64_t $average_even(int64_t sum, int64_t count) {
   const int64_t down = sum / count - (sum % count < 0 ? 1 : 0);

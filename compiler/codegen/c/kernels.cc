@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/c/channel_first.h"
 #include "compiler/codegen/c/emitters.h"
 #include "compiler/codegen/c/fast_dot.h"
 #include "compiler/codegen/c/fast_elementwise.h"
 #include "compiler/codegen/c/shared_kernels.h"
+#include "compiler/codegen/c/table_kernels.h"
 #include "target/macs.h"
 
 namespace edgekiln::compiler {
@@ -35,6 +37,15 @@ const std::vector<Kernel>& KernelTable() {
       {"shared", FitsSharedConv, CostOfSharedConv, EmitSharedConv,
        CRecipe::kSize},
       {"shared", FitsSharedAdd, CostOfSharedAdd, EmitSharedAdd, CRecipe::kSize},
+      {"table", FitsTableDot, CostOfTableDot, EmitTableDot, CRecipe::kTable},
+      {"table", FitsTableAdd, CostOfTableAdd, EmitTableAdd, CRecipe::kTable},
+      {"table", FitsTablePool, CostOfTablePool, EmitTablePool, CRecipe::kTable},
+      {"table", FitsTableSoftmax, CostOfTableSoftmax, EmitTableSoftmax,
+       CRecipe::kTable},
+      {"nchw", FitsChannelFirstDot, CostOfChannelFirstDot, EmitChannelFirstDot,
+       CRecipe::kUma},
+      {"nchw", FitsChannelFirstReshape, CostOfChannelFirstReshape,
+       EmitChannelFirstReshape, CRecipe::kUma},
   };
   return table;
 }
@@ -52,13 +63,47 @@ int64_t MacsOf(const StepWriter& w) {
   return target::MultiplyAccumulates(w.op(), inputs, outputs).value_or(0);
 }
 
-// Measured with gcc -O2 on RV32IM: 7 to 10 instructions per product, about 30
-// per result.
+// Positions of the window of a convolution or pool; else 0.
+int64_t PositionsOf(const StepWriter& w) {
+  const v1::OpAttributes& op = w.op();
+  if (op.has_max_pool2d()) {
+    return int64_t{op.max_pool2d().kernel_h()} * op.max_pool2d().kernel_w();
+  }
+  if (op.has_average_pool2d()) {
+    return int64_t{op.average_pool2d().kernel_h()} *
+           op.average_pool2d().kernel_w();
+  }
+  if (!op.has_conv2d() && !op.has_depthwise_conv2d()) return 0;
+  return w.In(1).shape[1] * w.In(1).shape[2];
+}
+
+// With gcc -O2 on RV32IMC.
+int64_t CodeOfPlain(const StepWriter& w) {
+  switch (w.op().op_case()) {
+    case v1::OpAttributes::kConv2D:
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return PositionsOf(w) > 1 ? 500 : 440;
+    case v1::OpAttributes::kFullyConnected:
+      return 210;
+    case v1::OpAttributes::kAveragePool2D:
+    case v1::OpAttributes::kMaxPool2D:
+      return 100;
+    case v1::OpAttributes::kAdd:
+    case v1::OpAttributes::kMul:
+      return 170;
+    default:
+      return 400;
+  }
+}
+
+// Measured with gcc -O2 on RV32IM: 8 instructions per product and per position
+// of a window, about 30 per result.
 KernelChoice CostOfPlain(const StepWriter& w) {
   const bool wide =
       ElementBytes(w.Out(0).type) > 4 || w.Out(0).type == v1::FLOAT32;
-  return {"plain", MacsOf(w) * (wide ? 60 : 8) + 30 * w.Out(0).num_elements(),
-          400};
+  const int64_t each = 30 + 8 * PositionsOf(w);
+  return {"plain", MacsOf(w) * (wide ? 60 : 8) + each * w.Out(0).num_elements(),
+          CodeOfPlain(w)};
 }
 
 }  // namespace
@@ -71,6 +116,8 @@ absl::StatusOr<KernelChoice> EmitCheapest(StepWriter& w, CRecipe recipe) {
       fitting.emplace_back(kernel.cost(w), &kernel);
     }
   }
+  // These are taken for what they are, not for what they cost.
+  const bool fixed = recipe == CRecipe::kTable || recipe == CRecipe::kUma;
   const auto cost = [recipe](const KernelChoice& choice) {
     return recipe == CRecipe::kSize ? choice.code_bytes : choice.instructions;
   };
@@ -79,7 +126,7 @@ absl::StatusOr<KernelChoice> EmitCheapest(StepWriter& w, CRecipe recipe) {
                      return cost(a.first) < cost(b.first);
                    });
   for (const auto& [choice, kernel] : fitting) {
-    if (cost(choice) >= cost(plain)) break;
+    if (!fixed && cost(choice) >= cost(plain)) break;
     if (kernel->emit(w)) return choice;
   }
   EK_RETURN_IF_ERROR(EmitStep(w));

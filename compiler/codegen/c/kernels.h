@@ -10,7 +10,7 @@
 
 // The choice of kernels: of those in the table whose conditions a step meets
 // and that the recipe allows, the one with the fewest predicted instructions
-// (recipe kSize: bytes of code).
+// (recipe kSize: bytes of code). With kTable and kUma their own where they fit.
 namespace edgekiln::compiler {
 
 struct KernelChoice {

@@ -15,11 +15,12 @@ namespace {
 class FileWriter {
  public:
   FileWriter(NetworkWriter& writer, const std::vector<LayerText>& layers,
-             const ArenaPlan& plan, CManifest& manifest)
+             const ArenaPlan& plan, bool walks, CManifest& manifest)
       : writer_(writer),
         graph_(writer.graph()),
         layers_(layers),
         plan_(plan),
+        walks_(walks && !layers.empty()),
         manifest_(manifest),
         p_(writer.prefix()),
         macro_(CMacroPrefix(writer.prefix())) {}
@@ -173,6 +174,7 @@ class FileWriter {
     c.Raw(writer_.constants_text());
     c.Line("");
     c.Raw(writer_.helpers().Text());
+    Entries(c);
     c.Raw(rest.text());
     return WithMacros(c.text());
   }
@@ -206,16 +208,52 @@ class FileWriter {
     c.Line("#define ", name, " ", p_, "_at(", offset, ")");
   }
 
+  // The table of kernels.
+  void Entries(CodeWriter& c) const {
+    if (writer_.entries().empty()) return;
+    for (const auto& [id, offset] : plan_.tensors) {
+      c.Line("#define ", writer_.OffsetName(id), " ", offset);
+    }
+    c.Line("static const struct ", p_, "_entry ", writer_.TableName(), "[",
+           writer_.entries().size(), "] = {");
+    for (const std::string& entry : writer_.entries()) {
+      c.Line("  ", entry, ",");
+    }
+    c.Line("};");
+    c.Line("");
+  }
+
   void Layers(CodeWriter& c) const {
-    for (const LayerText& layer : layers_) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const LayerText& layer = layers_[i];
       if (layer.body.empty()) continue;
-      const absl::string_view type = layer.can_fail ? "int" : "void";
+      const bool has_result = layer.can_fail || walks_;
+      const absl::string_view type = has_result ? "int" : "void";
       c.Line(type, " ", layer.layer.function, "(void);");
       c.Line("$LAYER ", type, " ", layer.layer.function, "(void) {");
       c.Raw(layer.body);
-      if (layer.can_fail) c.Line("  return 0;");
+      if (walks_) {
+        Done(c, i);
+        AliasesDone(c, i + 1);
+      }
+      if (has_result) c.Line("  return 0;");
       c.Line("}");
       c.Line("");
+    }
+  }
+
+  void Done(CodeWriter& c, size_t layer) const {
+    const std::vector<TensorId>& outputs = layers_[layer].outputs;
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      c.Line("  $DONE(", layer, ", ", k, ", ", writer_.TensorName(outputs[k]),
+             ", ", BytesOf(graph_.tensors[outputs[k]]), ")");
+    }
+  }
+
+  // Of layers from `first` on that have no function.
+  void AliasesDone(CodeWriter& c, size_t first) const {
+    for (; first < layers_.size() && layers_[first].body.empty(); ++first) {
+      Done(c, first);
     }
   }
 
@@ -262,17 +300,10 @@ class FileWriter {
     if (!graph_.states.empty()) {
       c.Line("if (!", p_, "_ready) ", p_, "_reset();");
     }
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      const LayerText& layer = layers_[i];
-      if (layer.can_fail) {
-        c.Line("if (", layer.layer.function, "() != 0) return ", i + 1, ";");
-      } else if (!layer.body.empty()) {
-        c.Line(layer.layer.function, "();");
-      }
-      for (size_t k = 0; k < layer.outputs.size(); ++k) {
-        c.Line("$DONE(", i, ", ", k, ", ", writer_.TensorName(layer.outputs[k]),
-               ", ", BytesOf(graph_.tensors[layer.outputs[k]]), ")");
-      }
+    if (walks_) {
+      Walk(c);
+    } else {
+      Calls(c);
     }
     for (const auto& [id, offset] : copies_) {
       const Tensor& tensor = graph_.tensors[id];
@@ -283,6 +314,31 @@ class FileWriter {
     }
     UpdateStates(c);
     c.Line("return 0;");
+    c.Close();
+  }
+
+  void Calls(CodeWriter& c) const {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const LayerText& layer = layers_[i];
+      if (layer.can_fail) {
+        c.Line("if (", layer.layer.function, "() != 0) return ", i + 1, ";");
+      } else if (!layer.body.empty()) {
+        c.Line(layer.layer.function, "();");
+      }
+      Done(c, i);
+    }
+  }
+
+  // 0 stands for a layer without a function.
+  void Walk(CodeWriter& c) const {
+    c.Line("static int (*const layers[", layers_.size(), "])(void) = {");
+    for (const LayerText& layer : layers_) {
+      c.Line("  ", layer.body.empty() ? "0" : layer.layer.function, ",");
+    }
+    c.Line("};");
+    AliasesDone(c, 0);
+    c.OpenLoop("i", std::ssize(layers_));
+    c.Line("if (layers[i] != 0 && layers[i]() != 0) return i + 1;");
     c.Close();
   }
 
@@ -314,6 +370,7 @@ class FileWriter {
   const Graph& graph_;
   const std::vector<LayerText>& layers_;
   const ArenaPlan& plan_;
+  const bool walks_;
   CManifest& manifest_;
   const std::string p_;
   const std::string macro_;
@@ -326,8 +383,9 @@ class FileWriter {
 
 std::vector<CFile> NetworkFiles(NetworkWriter& writer,
                                 const std::vector<LayerText>& layers,
-                                const ArenaPlan& plan, CManifest& manifest) {
-  return FileWriter(writer, layers, plan, manifest).Files();
+                                const ArenaPlan& plan, bool walks,
+                                CManifest& manifest) {
+  return FileWriter(writer, layers, plan, walks, manifest).Files();
 }
 
 }  // namespace edgekiln::compiler

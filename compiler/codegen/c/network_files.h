@@ -18,10 +18,12 @@ struct LayerText {
   bool can_fail = false;
 };
 
-// The header and the source of a network. Adds ports to `manifest`.
+// The header and the source of a network. Adds ports to `manifest`. `walks`: it
+// is invoked by a walk over a table of its layers.
 std::vector<CFile> NetworkFiles(NetworkWriter& writer,
                                 const std::vector<LayerText>& layers,
-                                const ArenaPlan& plan, CManifest& manifest);
+                                const ArenaPlan& plan, bool walks,
+                                CManifest& manifest);
 
 }  // namespace edgekiln::compiler
 

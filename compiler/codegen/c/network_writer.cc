@@ -1,6 +1,7 @@
 #include "compiler/codegen/c/network_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/c_text.h"
@@ -30,6 +31,19 @@ std::string NetworkWriter::UseConstant(TensorId id) {
 
 std::string NetworkWriter::TensorName(TensorId id) const {
   return absl::StrCat(prefix_, "_t", id);
+}
+
+std::string NetworkWriter::OffsetName(TensorId id) const {
+  return absl::StrCat(prefix_, "_o", id);
+}
+
+std::string NetworkWriter::TensorAddress(TensorId id) const {
+  return absl::StrCat(prefix_, "_arena.bytes + ", OffsetName(id));
+}
+
+int64_t NetworkWriter::AddEntry(std::string entry) {
+  entries_.push_back(std::move(entry));
+  return std::ssize(entries_) - 1;
 }
 
 std::string NetworkWriter::ScratchName(int64_t number) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,19 @@ class NetworkWriter {
   // A name for scratch memory of a step, and its number.
   std::string ScratchName(int64_t number) const;
   int64_t NextScratch() { return scratches_++; }
+  // The same memory as an address constant.
+  std::string TensorAddress(TensorId id) const;
+  // The macro of its offset in the arena.
+  std::string OffsetName(TensorId id) const;
+
+  // A tensor [n, h, w, c] whose elements lie as [n, c, h, w].
+  void SetChannelFirst(TensorId id) { channel_first_.insert(id); }
+  bool channel_first(TensorId id) const { return channel_first_.contains(id); }
+
+  // An entry of the table of kernels, an initialiser; its index.
+  int64_t AddEntry(std::string entry);
+  std::string TableName() const { return prefix_ + "_table"; }
+  const std::vector<std::string>& entries() const { return entries_; }
 
   const std::string& constants_text() const { return constants_text_; }
   int64_t constant_bytes() const { return constant_bytes_; }
@@ -41,6 +55,8 @@ class NetworkWriter {
   Graph& graph_;
   const std::string prefix_;
   HelperSet helpers_;
+  std::set<TensorId> channel_first_;
+  std::vector<std::string> entries_;
   std::map<TensorId, std::string> constants_;
   std::string constants_text_;
   int64_t constant_bytes_ = 0;

@@ -6,13 +6,30 @@
 
 namespace edgekiln::compiler {
 
-RowRing::RowRing(StepWriter& w, const ops::WindowGeometry& g) : w_(w), g_(g) {
+namespace {
+
+// Where the windows along a dimension end.
+int64_t EndOf(const ops::WindowGeometry& g, int d) {
+  return (g.out[d] - 1) * g.stride[d] - g.pad[d] +
+         (g.kernel[d] - 1) * g.dilation[d] + 1;
+}
+
+bool IsPadded(const ops::WindowGeometry& g) {
+  return g.pad[1] > 0 || g.pad[2] > 0 || EndOf(g, 2) > g.in[2] ||
+         EndOf(g, 1) > g.in[1];
+}
+
+}  // namespace
+
+// With gcc -O2 on RV32IMC.
+int64_t RowRing::CodeBytes(const ops::WindowGeometry& g) {
+  return IsPadded(g) ? 320 : 0;
+}
+
+RowRing::RowRing(StepWriter& w, const ops::WindowGeometry& g)
+    : w_(w), g_(g), padded_(IsPadded(g)) {
   slots_ = (g.kernel[1] - 1) * g.dilation[1] + 1;
-  const int64_t right = (g.out[2] - 1) * g.stride[2] - g.pad[2] +
-                        (g.kernel[2] - 1) * g.dilation[2] + 1;
-  const int64_t bottom = (g.out[1] - 1) * g.stride[1] - g.pad[1] + slots_;
-  padded_ = g.pad[1] > 0 || g.pad[2] > 0 || right > g.in[2] || bottom > g.in[1];
-  width_ = std::max(right, g.in[2]) + g.pad[2];
+  width_ = std::max(EndOf(g, 2), g.in[2]) + g.pad[2];
   width_ *= g.in_c;
   if (!padded_) return;
   ring_ = w.Scratch(v1::INT8, slots_ * width_);

@@ -62,7 +62,7 @@ KernelChoice CostOfSharedConv(const StepWriter& w) {
   const ops::WindowGeometry g = GeometryOf(w);
   const int64_t results = g.pixels() * g.out_c;
   const int64_t depth = w.op().has_depthwise_conv2d() ? 1 : g.in_c;
-  return {"shared", results * (10 * g.positions() * depth + 40), 60};
+  return {"shared", results * (10 * g.positions() * depth + 40), 50};
 }
 
 bool EmitSharedConv(StepWriter& w) {
@@ -117,7 +117,7 @@ bool FitsSharedAdd(const StepWriter& w) {
 }
 
 KernelChoice CostOfSharedAdd(const StepWriter& w) {
-  return {"shared", 70 * w.Out(0).num_elements(), 60};
+  return {"shared", 70 * w.Out(0).num_elements(), 50};
 }
 
 bool EmitSharedAdd(StepWriter& w) {

@@ -42,6 +42,23 @@ std::string StepWriter::Y(size_t i) {
   return absl::StrCat("y", i);
 }
 
+std::string StepWriter::AddressOfIn(size_t i) {
+  addressed_.insert(i);
+  const TensorId id = step_.inputs[i];
+  return In(i).is_constant() ? network_.UseConstant(id)
+                             : network_.TensorAddress(id);
+}
+
+std::string StepWriter::AddressOfOut(size_t i) const {
+  return network_.TensorAddress(step_.outputs[i]);
+}
+
+std::set<size_t> StepWriter::read() const {
+  std::set<size_t> all = read_;
+  all.insert(addressed_.begin(), addressed_.end());
+  return all;
+}
+
 std::string StepWriter::Scratch(v1::ElementType type, int64_t elements) {
   const int64_t number = network_.NextScratch();
   const std::string name = absl::StrCat("s", scratch_.size());
@@ -83,13 +100,34 @@ absl::Status StepWriter::Unsupported(absl::string_view what) const {
        .fix = "let an engine of the target compute the layer, or change it"});
 }
 
-std::string StepWriter::Block() const {
+void StepWriter::ToRows(CodeWriter& block, size_t i) {
+  const std::vector<int64_t>& shape = In(i).shape;
+  const int64_t pixels = shape[1] * shape[2];
+  const std::string rows = Scratch(In(i).type, In(i).num_elements());
+  const absl::string_view type = CTypeOf(In(i).type);
+  const std::string name = network_.TensorName(step_.inputs[i]);
+  block.Line(scratch_lines_.back());
+  scratch_lines_.pop_back();
+  block.Line("const ", type, " *const x", i, " = ", rows, ";");
+  block.OpenBlock();
+  block.Line("const ", type, " *const from = (const ", type, " *)", name, ";");
+  block.OpenLoop("b", shape[0]);
+  block.OpenLoop("p", pixels);
+  block.OpenLoop("c", shape[3]);
+  block.Line(rows, "[(b * ", pixels, " + p) * ", shape[3], " + c] = from[(b * ",
+             shape[3], " + c) * ", pixels, " + p];");
+  for (int n = 0; n < 4; ++n) block.Close();
+}
+
+std::string StepWriter::Block() {
   CodeWriter block(1);
   block.OpenBlock();
   for (const size_t i : read_) {
     const TensorId id = step_.inputs[i];
     const absl::string_view type = CTypeOf(In(i).type);
-    if (In(i).is_constant()) {
+    if (!knows_orders_ && network_.channel_first(id)) {
+      ToRows(block, i);
+    } else if (In(i).is_constant()) {
       block.Line("const ", type, " *const x", i, " = ",
                  network_.UseConstant(id), ";");
     } else {

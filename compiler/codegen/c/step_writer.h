@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,6 +46,14 @@ class StepWriter {
   // Pointer to the first element, declared where it is used.
   std::string X(size_t i);
   std::string Y(size_t i);
+  // The same as address constants, which declare nothing.
+  std::string AddressOfIn(size_t i);
+  std::string AddressOfOut(size_t i) const;
+  std::string TableName() const { return network_.TableName(); }
+  // Adds an entry to the table of kernels; its index.
+  int64_t AddEntry(std::string entry) {
+    return network_.AddEntry(std::move(entry));
+  }
   // A buffer of `elements` for this step alone.
   std::string Scratch(v1::ElementType type, int64_t elements);
   // A constant array.
@@ -64,6 +73,17 @@ class StepWriter {
   // Output 0 may take the memory of input i: each element is written after the
   // last read of what lies there.
   void MayOverwrite(size_t i) { overwrites_.push_back(i); }
+  // Whether the elements of a tensor lie as [n, c, h, w]. Code that does not
+  // ask gets copies of such inputs in their own order.
+  bool InChannelFirst(size_t i) const {
+    return network_.channel_first(step_.inputs[i]);
+  }
+  bool OutChannelFirst(size_t i) const {
+    return network_.channel_first(step_.outputs[i]);
+  }
+  void SetKnowsOrders() { knows_orders_ = true; }
+  // Output 0 is written in that order.
+  void GiveChannelFirst() { network_.SetChannelFirst(step_.outputs[0]); }
   // The block has `return 1;` for data that it cannot take.
   void SetCanFail() { can_fail_ = true; }
 
@@ -72,24 +92,29 @@ class StepWriter {
   // UNIMPLEMENTED: `what` has no C.
   absl::Status Unsupported(absl::string_view what) const;
 
-  // The finished block.
-  std::string Block() const;
+  // The finished block. May add scratch buffers.
+  std::string Block();
   const std::vector<CScratch>& scratch() const { return scratch_; }
   const std::vector<size_t>& overwrites() const { return overwrites_; }
   bool can_fail() const { return can_fail_; }
   // Inputs that the code reads.
-  const std::set<size_t>& read() const { return read_; }
+  std::set<size_t> read() const;
 
  private:
+  // Declares x<i> as a row-major copy of an input.
+  void ToRows(CodeWriter& block, size_t i);
+
   NetworkWriter& network_;
   const CStep& step_;
   CodeWriter code_;
   std::set<size_t> read_;
+  std::set<size_t> addressed_;
   std::set<size_t> written_;
   std::vector<std::string> scratch_lines_;
   std::vector<CScratch> scratch_;
   std::vector<size_t> overwrites_;
   bool can_fail_ = false;
+  bool knows_orders_ = false;
 };
 
 }  // namespace edgekiln::compiler

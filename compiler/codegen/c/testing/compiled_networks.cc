@@ -1,5 +1,6 @@
 #include "compiler/codegen/c/testing/compiled_networks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,7 @@ constexpr char kShared[] = R"(#include <stdint.h>
 extern FILE *in, *out;
 void get(void *to, size_t bytes);
 void put(const void *from, size_t bytes);
+void put_tap(const void *at, const void *arena, size_t bytes);
 )";
 
 // What runs one network: reads its inputs, writes what every layer gives.
@@ -64,10 +66,10 @@ std::string RunnerOf(const CNetwork& network) {
   const CManifest& m = network.sources.manifest;
   const std::string macro = CMacroPrefix(m.name);
   std::string text =
-      absl::StrCat("#define ", macro,
-                   "_DONE(l, o, at, bytes) put(at, bytes);\n", "#include \"",
-                   m.name, ".c\"\n", "void run_", m.name, "(void);\nvoid run_",
-                   m.name, "(void) {\n  int32_t i, rc;\n  for (i = 0; i < ",
+      absl::StrCat("#define ", macro, "_DONE(l, o, at, size) put_tap(at, ",
+                   m.name, "_arena.bytes, size);\n", "#include \"", m.name,
+                   ".c\"\n", "void run_", m.name, "(void);\nvoid run_", m.name,
+                   "(void) {\n  int32_t i, rc;\n  for (i = 0; i < ",
                    network.invocations.size(), "; ++i) {\n");
   for (const CPort& port : m.inputs) {
     if (port.is_state || port.size_bytes == 0) continue;
@@ -78,8 +80,8 @@ std::string RunnerOf(const CNetwork& network) {
                   "    if (rc != 0) continue;\n");
   for (const CPort& port : m.outputs) {
     if (port.size_bytes == 0) continue;
-    absl::StrAppend(&text, "    put(", port.macro, ", ", port.size_bytes,
-                    ");\n");
+    absl::StrAppend(&text, "    put(", m.name, "_arena.bytes + ", port.offset,
+                    ", ", port.size_bytes, ");\n");
   }
   return text + "  }\n}\n";
 }
@@ -91,6 +93,12 @@ void get(void *to, size_t bytes) {
 }
 void put(const void *from, size_t bytes) {
   if (fwrite(from, 1, bytes, out) != bytes) exit(4);
+}
+void put_tap(const void *at, const void *arena, size_t bytes) {
+  const int32_t offset =
+      (int32_t)((const uint8_t *)at - (const uint8_t *)arena);
+  put(&offset, 4);
+  put(at, bytes);
 }
 )");
   std::string calls;
@@ -137,8 +145,9 @@ absl::Status Build(const std::vector<CNetwork>& networks,
   }
   return Shell(
       absl::StrCat("cd ", folder.path().string(), " && ", compiler.command,
-                   " -std=c99 -Wall -Wextra -Werror", " -ffp-contract=off ",
-                   compiler.flags, " ", units, " -o program"),
+                   " -std=c99 -pedantic -Wall -Wextra -Werror",
+                   " -ffp-contract=off ", compiler.flags, " ", units,
+                   " -o program"),
       folder / "log");
 }
 
@@ -192,7 +201,7 @@ class Comparison {
       for (const auto& [op, values] : layers) {
         const Op& layer = network_.graph.ops[op];
         for (size_t i = 0; i < values.size(); ++i) {
-          EK_RETURN_IF_ERROR(Same(layer.outputs[i], values[i]),
+          EK_RETURN_IF_ERROR(SameTap(op, layer.outputs[i], values[i]),
                              absl::StrCat("layer ", layer.id, ", ",
                                           std::string(layer.kind())));
         }
@@ -215,6 +224,45 @@ class Comparison {
   }
 
  private:
+  // Offset and values are those that the manifest promises.
+  absl::Status SameTap(int32_t op, TensorId id, const std::string& want) {
+    int32_t offset = 0;
+    if (at_ + 4 > written_.size()) return absl::InternalError("cut off");
+    std::memcpy(&offset, written_.data() + at_, 4);
+    at_ += 4;
+    if (want.empty()) return absl::OkStatus();
+    const CManifest& m = network_.sources.manifest;
+    const auto tensor =
+        std::find_if(m.tensors.begin(), m.tensors.end(),
+                     [id](const CTensor& t) { return t.id == id; });
+    if (tensor == m.tensors.end() || tensor->offset != offset ||
+        std::ssize(want) != tensor->size_bytes) {
+      return absl::InternalError("not where the manifest has it");
+    }
+    const bool has_function = !m.layers[op].function.empty();
+    if (has_function ? tensor->layer != op : tensor->layer >= op) {
+      return absl::InternalError(absl::StrCat("layer ", tensor->layer));
+    }
+    return Same(id, InMemory(*tensor, want));
+  }
+
+  // Row-major values in the order of the tensor's memory.
+  std::string InMemory(const CTensor& tensor, const std::string& rows) const {
+    const Tensor& of = network_.graph.tensors[tensor.id];
+    const auto bytes = static_cast<size_t>(ElementBytes(of.type));
+    std::string memory = rows;
+    for (int64_t i = 0; i < of.num_elements(); ++i) {
+      int64_t to = 0;
+      int64_t rest = i;
+      for (size_t d = of.shape.size(); d-- > 0; rest /= of.shape[d]) {
+        to += rest % of.shape[d] * tensor.strides[d];
+      }
+      std::memcpy(memory.data() + static_cast<size_t>(to) * bytes,
+                  rows.data() + static_cast<size_t>(i) * bytes, bytes);
+    }
+    return memory;
+  }
+
   absl::Status Same(TensorId id, const std::string& want) {
     const Tensor& tensor = network_.graph.tensors[id];
     if (at_ + want.size() > written_.size()) {

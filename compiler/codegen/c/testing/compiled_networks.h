@@ -26,10 +26,11 @@ struct CCompiler {
   int networks_per_unit = 50;
 };
 
-// Compiles all networks into one program (std=c99, all warnings are errors),
-// runs it, and compares every output of every layer in every invocation with
-// the interpreter's: same bits, but one NaN for another. The names of the
-// networks differ. INTERNAL with what differs, or what the compiler says.
+// Compiles all networks into one program (std=c99 -pedantic, all warnings are
+// errors), runs it, and compares every output of every layer in every
+// invocation with the interpreter's: same bits, but one NaN for another; where
+// and in which order the manifest has them. The names of the networks differ.
+// INTERNAL with what differs, or what the compiler says.
 absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
                                     const CCompiler& compiler);
 

@@ -1,5 +1,5 @@
-// emit_c MODEL FOLDER [plain|default|size]: writes the C of a model into a
-// folder, to look at or to measure.
+// emit_c MODEL FOLDER [plain|default|size|table|uma]: writes the C of a model
+// into a folder, to look at or to measure.
 
 #include <cstdio>
 #include <fstream>
@@ -13,7 +13,9 @@
 int main(int argc, char** argv) {
   using namespace edgekiln::compiler;  // NOLINT
   if (argc < 3) {
-    std::fprintf(stderr, "usage: emit_c MODEL FOLDER [plain|default|size]\n");
+    std::fprintf(stderr,
+                 "usage: emit_c MODEL FOLDER "
+                 "[plain|default|size|table|uma]\n");
     return 2;
   }
   std::stringstream bytes;
@@ -27,9 +29,11 @@ int main(int argc, char** argv) {
   COptions options;
   options.name = "net";
   const std::string recipe = argc > 3 ? argv[3] : "default";
-  options.recipe = recipe == "plain"  ? CRecipe::kPlain
-                   : recipe == "size" ? CRecipe::kSize
-                                      : CRecipe::kDefault;
+  options.recipe = recipe == "plain"   ? CRecipe::kPlain
+                   : recipe == "size"  ? CRecipe::kSize
+                   : recipe == "table" ? CRecipe::kTable
+                   : recipe == "uma"   ? CRecipe::kUma
+                                       : CRecipe::kDefault;
   const auto sources = EmitC(*graph, options);
   if (!sources.ok()) {
     std::fprintf(stderr, "%s\n", sources.status().ToString().c_str());

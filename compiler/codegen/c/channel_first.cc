@@ -1,0 +1,287 @@
+#include "compiler/codegen/c/channel_first.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/dot_arithmetic.h"
+#include "compiler/codegen/c/emit_common.h"
+#include "ops/window.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using Op = v1::OpAttributes;
+using ops::WindowGeometry;
+
+bool Is8Bit(const Tensor& tensor) {
+  return (tensor.type == v1::INT8 || tensor.type == v1::UINT8) &&
+         tensor.quantization.has_value();
+}
+
+// Whether the two orders differ.
+bool HasOrders(const Tensor& tensor) {
+  const std::vector<int64_t>& shape = tensor.shape;
+  return shape.size() == 4 && shape[3] > 1 && shape[1] * shape[2] > 1;
+}
+
+bool IsPool(const StepWriter& w) {
+  return (w.op().has_average_pool2d() || w.op().has_max_pool2d()) &&
+         w.outputs() == 1 && Is8Bit(w.In(0));
+}
+
+bool IsElementwise(const v1::OpAttributes& op) {
+  switch (op.op_case()) {
+    case Op::kUnary:
+    case Op::kClip:
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kBinary:
+    case Op::kRequantize:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Element i of the output depends on element i of inputs that lie channel-first
+// and on single constants.
+bool FollowsInputs(const StepWriter& w) {
+  if (!IsElementwise(w.op())) return false;
+  for (size_t i = 0; i < w.inputs(); ++i) {
+    if (!w.Has(i)) return false;
+    const Tensor& x = w.In(i);
+    if (x.is_constant() && x.num_elements() == 1) continue;
+    if (!w.InChannelFirst(i) || x.shape != w.Out(0).shape) return false;
+  }
+  return true;
+}
+
+const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
+  return op.has_conv2d() ? op.conv2d().clamp() : op.depthwise_conv2d().clamp();
+}
+
+WindowGeometry GeometryOf(const StepWriter& w) {
+  const v1::Window2d& window = w.op().has_conv2d()
+                                   ? w.op().conv2d().window()
+                                   : w.op().depthwise_conv2d().window();
+  return ops::GeometryOf(window, w.In(0).shape,
+                         absl::MakeConstSpan(w.In(1).shape).subspan(1, 2),
+                         w.Out(0).shape);
+}
+
+// Steps along batch, channel, row and column of a tensor.
+struct Steps {
+  int64_t batch, channel, row, column;
+};
+
+Steps StepsOf(bool channel_first, int64_t h, int64_t w, int64_t c) {
+  if (channel_first) return {h * w * c, h * w, w, 1};
+  return {h * w * c, 1, w * c, c};
+}
+
+// Of the image that all windows lie in, along a dimension.
+int64_t Extent(const WindowGeometry& g, int d) {
+  return (g.out[d] - 1) * g.stride[d] + (g.kernel[d] - 1) * g.dilation[d] + 1;
+}
+
+// Whether windows leave the input.
+bool HasBorder(const WindowGeometry& g) {
+  return g.pad[1] > 0 || g.pad[2] > 0 || Extent(g, 1) > g.in[1] ||
+         Extent(g, 2) > g.in[2];
+}
+
+class DotKernel {
+ public:
+  DotKernel(StepWriter& w, DotArithmetic dot)
+      : w_(w), code_(w.code()), g_(GeometryOf(w)), dot_(std::move(dot)) {
+    const v1::OpAttributes& op = w.op();
+    if (op.has_depthwise_conv2d()) {
+      depth_ = 1;
+      channels_out_ = op.depthwise_conv2d().depth_multiplier();
+    } else {
+      const int64_t groups = std::max(op.conv2d().groups(), 1);
+      depth_ = g_.in_c / groups;
+      channels_out_ = g_.out_c / groups;
+    }
+    image_ = StepsOf(w.InChannelFirst(0), g_.in[1], g_.in[2], g_.in_c);
+  }
+
+  void Emit() {
+    const std::string weights = Weights();
+    dot_.Prepare("o");
+    code_.OpenLoop("b", g_.batch);
+    const std::string image = Image();
+    code_.OpenLoop("o", g_.out_c);
+    code_.OpenLoop("oy", g_.out[1]);
+    code_.OpenLoop("ox", g_.out[2]);
+    code_.Line("const ", CTypeOf(w_.In(1).type), " *const pw = ", weights,
+               " + o * ", depth_ * g_.positions(), ";");
+    code_.Line("const ", CTypeOf(w_.In(0).type), " *const px = ", image, " + ",
+               FirstChannel(), " * ", image_.channel, " + oy * ",
+               g_.stride[1] * image_.row, " + ox * ",
+               g_.stride[2] * image_.column, ";");
+    code_.Line(dot_.sum_type(), " sum = 0;");
+    Sum();
+    const Steps out =
+        StepsOf(w_.OutChannelFirst(0), g_.out[1], g_.out[2], g_.out_c);
+    dot_.Finish("sum", "o",
+                absl::StrCat("b * ", out.batch, " + o * ", out.channel,
+                             " + oy * ", out.row, " + ox * ", out.column));
+    CloseLoops(code_, 4);
+  }
+
+ private:
+  // [o][c][ky][kx].
+  std::string Weights() {
+    const auto& bytes = *w_.In(1).data;
+    const int64_t positions = g_.positions();
+    const bool depthwise = w_.op().has_depthwise_conv2d();
+    std::vector<char> ordered;
+    for (int64_t o = 0; o < g_.out_c; ++o) {
+      for (int64_t c = 0; c < depth_; ++c) {
+        for (int64_t k = 0; k < positions; ++k) {
+          const int64_t at =
+              depthwise ? k * g_.out_c + o : (o * positions + k) * depth_ + c;
+          ordered.push_back(bytes.data()[at]);
+        }
+      }
+    }
+    return w_.Array(w_.In(1).type, ordered);
+  }
+
+  std::string FirstChannel() const {
+    if (w_.op().has_depthwise_conv2d() && channels_out_ == 1) return "o";
+    if (channels_out_ == g_.out_c) return "0";
+    const std::string group = absl::StrCat("o / ", channels_out_);
+    return depth_ == 1 ? group : absl::StrCat(group, " * ", depth_);
+  }
+
+  // The image that windows lie in wholly: the input, or a copy with a border.
+  std::string Image() {
+    if (!HasBorder(g_)) {
+      code_.Line("const ", CTypeOf(w_.In(0).type), " *const image = ", w_.X(0),
+                 " + b * ", image_.batch, ";");
+      return "image";
+    }
+    const int64_t h = Extent(g_, 1);
+    const int64_t w = Extent(g_, 2);
+    const std::string copy = w_.Scratch(w_.In(0).type, g_.in_c * h * w);
+    code_.OpenLoop("c", g_.in_c);
+    code_.OpenLoop("y", h);
+    code_.OpenLoop("x", w);
+    code_.Line("const int32_t iy = y - ", g_.pad[1], ", ix = x - ", g_.pad[2],
+               ";");
+    code_.Line(copy, "[(c * ", h, " + y) * ", w, " + x] = iy >= 0 && iy < ",
+               g_.in[1], " && ix >= 0 && ix < ", g_.in[2], " ? ", w_.X(0),
+               "[b * ", image_.batch, " + c * ", image_.channel, " + iy * ",
+               image_.row, " + ix * ", image_.column,
+               "] : ", w_.InQuantization(0).zero_point[0], ";");
+    CloseLoops(code_, 3);
+    image_ = StepsOf(true, h, w, g_.in_c);
+    return copy;
+  }
+
+  void Sum() {
+    const auto index = [](std::vector<std::pair<const char*, int64_t>> terms) {
+      std::string text;
+      for (const auto& [name, step] : terms) {
+        if (step == 0) continue;
+        absl::StrAppend(&text, text.empty() ? "" : " + ", name, " * ", step);
+      }
+      return text.empty() ? std::string("0") : text;
+    };
+    int opened = 0;
+    const auto open = [&](const char* name, int64_t count) {
+      if (count == 1) return false;
+      code_.OpenLoop(name, count);
+      ++opened;
+      return true;
+    };
+    const bool c = open("c", depth_);
+    const bool ky = open("ky", g_.kernel[1]);
+    const bool kx = open("kx", g_.kernel[2]);
+    code_.Line(dot_.AddProduct(
+        "sum",
+        absl::StrCat("px[",
+                     index({{"c", c ? image_.channel : 0},
+                            {"ky", ky ? g_.dilation[1] * image_.row : 0},
+                            {"kx", kx ? g_.dilation[2] * image_.column : 0}}),
+                     "]"),
+        absl::StrCat("pw[",
+                     index({{"c", c ? g_.positions() : 0},
+                            {"ky", ky ? g_.kernel[2] : 0},
+                            {"kx", kx ? 1 : 0}}),
+                     "]")));
+    CloseLoops(code_, opened);
+  }
+
+  StepWriter& w_;
+  CodeWriter& code_;
+  const WindowGeometry g_;
+  DotArithmetic dot_;
+  int64_t depth_ = 1;         // Input channels of one output channel.
+  int64_t channels_out_ = 1;  // Of a group.
+  Steps image_;
+};
+
+}  // namespace
+
+void PlanOrder(StepWriter& w, bool may_give) {
+  const bool gives = may_give && HasOrders(w.Out(0));
+  if (FitsChannelFirstDot(w) || IsPool(w) || FitsChannelFirstReshape(w)) {
+    w.SetKnowsOrders();
+    if (gives && !w.op().has_reshape()) w.GiveChannelFirst();
+  } else if (gives && FollowsInputs(w)) {
+    w.SetKnowsOrders();
+    w.GiveChannelFirst();
+  }
+}
+
+bool FitsChannelFirstDot(const StepWriter& w) {
+  if (!w.op().has_conv2d() && !w.op().has_depthwise_conv2d()) return false;
+  return Is8Bit(w.In(0)) && Is8Bit(w.In(1)) && w.In(1).is_constant() &&
+         (Is8Bit(w.Out(0)) || w.Out(0).type == v1::INT32);
+}
+
+KernelChoice CostOfChannelFirstDot(const StepWriter& w) {
+  const WindowGeometry g = GeometryOf(w);
+  const int64_t results = g.pixels() * g.out_c;
+  const int64_t depth = w.In(1).num_elements() / g.out_c;
+  const int64_t copied =
+      HasBorder(g) ? g.in_c * Extent(g, 1) * Extent(g, 2) : 0;
+  return {"nchw", results * (11 * depth + 40) + 16 * copied,
+          copied > 0 ? 690 : 530};
+}
+
+bool EmitChannelFirstDot(StepWriter& w) {
+  auto dot = DotArithmetic::Of(w, ClampOf(w.op()), GeometryOf(w).out_c);
+  if (!dot.ok()) return false;
+  DotKernel(w, *std::move(dot)).Emit();
+  return true;
+}
+
+bool FitsChannelFirstReshape(const StepWriter& w) {
+  return w.op().has_reshape() && w.InChannelFirst(0);
+}
+
+KernelChoice CostOfChannelFirstReshape(const StepWriter& w) {
+  return {"nchw", 8 * w.Out(0).num_elements(), 100};
+}
+
+bool EmitChannelFirstReshape(StepWriter& w) {
+  const std::vector<int64_t>& shape = w.In(0).shape;
+  const int64_t pixels = shape[1] * shape[2];
+  CodeWriter& code = w.code();
+  code.OpenLoop("b", shape[0]);
+  code.OpenLoop("p", pixels);
+  code.OpenLoop("c", shape[3]);
+  code.Line(w.Y(0), "[(b * ", pixels, " + p) * ", shape[3], " + c] = ", w.X(0),
+            "[(b * ", shape[3], " + c) * ", pixels, " + p];");
+  CloseLoops(code, 3);
+  return true;
+}
+
+}  // namespace edgekiln::compiler
