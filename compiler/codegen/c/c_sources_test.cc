@@ -40,6 +40,7 @@ TEST(IdentifiersTest, PrefixesAreIdentifiers) {
       {"?\?/", "network"},
       {"8bit", "net_8bit"},
       {"stdint", "net_stdint"},
+      {"check data", "net_check_data"},
       {"__builtin_trap", "builtin_trap"},
       {"\xc3\xa9t\xc3\xa9", "t"},
       {"a__b", "a_b"},

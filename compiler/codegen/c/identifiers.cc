@@ -26,15 +26,16 @@ std::string Reduced(absl::string_view text) {
   return result;
 }
 
-// Headers of C: a file of that name beside the sources would hide them.
-bool IsStandardHeader(absl::string_view stem) {
-  static constexpr absl::string_view kHeaders[] = {
-      "assert",   "complex", "ctype",   "errno",  "fenv",   "float",
-      "inttypes", "iso646",  "limits",  "locale", "math",   "setjmp",
-      "signal",   "stdarg",  "stdbool", "stddef", "stdint", "stdio",
-      "stdlib",   "string",  "tgmath",  "time",   "wchar",  "wctype"};
-  return std::find(std::begin(kHeaders), std::end(kHeaders), stem) !=
-         std::end(kHeaders);
+// Headers of C, which a file of that name beside the sources would hide, and
+// the files of a bundle.
+bool IsTaken(absl::string_view stem) {
+  static constexpr absl::string_view kNames[] = {
+      "check",  "check_data", "assert",  "complex", "ctype",  "errno", "fenv",
+      "float",  "inttypes",   "iso646",  "limits",  "locale", "math",  "setjmp",
+      "signal", "stdarg",     "stdbool", "stddef",  "stdint", "stdio", "stdlib",
+      "string", "tgmath",     "time",    "wchar",   "wctype"};
+  return std::find(std::begin(kNames), std::end(kNames), stem) !=
+         std::end(kNames);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ std::string CPrefix(absl::string_view name) {
   std::string prefix = Reduced(name);
   if (prefix.empty()) return "network";
   if (absl::ascii_isdigit(static_cast<unsigned char>(prefix[0])) ||
-      IsStandardHeader(prefix)) {
+      IsTaken(prefix)) {
     prefix = absl::StrCat("net_", prefix);
   }
   return prefix;

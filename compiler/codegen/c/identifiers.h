@@ -13,7 +13,8 @@
 namespace edgekiln::compiler {
 
 // The prefix of a network: [a-z][a-z0-9_]*, at most 32 characters, never two
-// underscores in a row, never the name of a standard header.
+// underscores in a row, never the name of a standard header or of a file that a
+// bundle has beside the network's.
 std::string CPrefix(absl::string_view name);
 
 // "<prefix>_layer_<index>_<id>", the id reduced to [a-z0-9_]. Unique by index.

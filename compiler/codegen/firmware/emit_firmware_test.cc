@@ -1,0 +1,142 @@
+#include "compiler/codegen/firmware/emit_firmware.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/codegen/firmware/check_files.h"
+#include "compiler/ir/text.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr uint64_t kRam = 0x80000000;
+
+// A reshape of the input, two layers, and a state.
+constexpr char kNet[] = R"(graph "net"
+%x : float32[4] = input
+%h : float32[1,4] = input
+%r : float32[1,4] = reshape(%x) id r
+%s : float32[1,4] = add(%r, %h) id s
+%y : float32[1,4] = unary(%s) {function ABS} id y
+return %y, %s states %h = %s
+)";
+
+Graph GraphOf(const std::string& text) {
+  absl::StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+v1::Machine MachineOf(int64_t flash_bytes = 65536, int64_t ram_bytes = 65536) {
+  v1::Machine machine;
+  machine.set_clock_hz(1'000'000);
+  v1::ResolvedMemory& flash = *machine.add_memories();
+  flash.set_name("flash");
+  flash.add_holds(v1::MemoryDescriptor::CODE);
+  flash.add_holds(v1::MemoryDescriptor::CONSTANTS);
+  flash.set_base_address(0x20000000);
+  flash.set_capacity_bytes(flash_bytes);
+  v1::ResolvedMemory& ram = *machine.add_memories();
+  ram.set_name("ram");
+  ram.add_holds(v1::MemoryDescriptor::ACTIVATIONS);
+  ram.set_base_address(kRam);
+  ram.set_capacity_bytes(ram_bytes);
+  for (v1::ResolvedMemory& memory : *machine.mutable_memories()) {
+    memory.set_host_reaches(true);
+    memory.set_alignment_bytes(16);
+  }
+  machine.mutable_firmware()->set_processor(v1::RV32IMC);
+  machine.mutable_firmware()->set_stack_bytes(1024);
+  return machine;
+}
+
+std::string FileOf(const FirmwareSources& made, const std::string& path) {
+  for (const v1::CSourceTree::File& file : made.sources.files()) {
+    if (file.path() == path) return file.text();
+  }
+  ADD_FAILURE() << "no " << path;
+  return "";
+}
+
+TEST(EmitFirmwareTest, TheProgramSaysWhereEverythingIs) {
+  const Graph graph = GraphOf(kNet);
+  const auto made = EmitFirmware(graph, MachineOf(), {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const v1::Program& program = made->program;
+  EXPECT_EQ(program.firmware().run(), "ek_run");
+  EXPECT_EQ(program.firmware().processor(), v1::RV32IMC);
+  EXPECT_EQ(program.firmware().stack_bytes(), 1024);
+  ASSERT_EQ(program.layers_size(), 3);
+  EXPECT_THAT(program.firmware().functions(),
+              ElementsAre("", "net_layer_1_s", "net_layer_2_y"));
+  ASSERT_EQ(program.inputs_size(), 2);
+  for (const auto* bindings : {&program.inputs(), &program.outputs()}) {
+    for (const v1::Program::Binding& binding : *bindings) {
+      EXPECT_EQ(binding.location().memory(), 1);
+      EXPECT_GE(binding.location().address(), kRam);
+      EXPECT_LT(binding.location().address(), kRam + 1024);
+    }
+  }
+  ASSERT_EQ(program.carries_size(), 1);
+  EXPECT_EQ(program.carries(0).input(), 1);
+  EXPECT_EQ(program.carries(0).output(), 1);
+  // What is another shape of an input is computed by no layer.
+  ASSERT_EQ(program.taps_size(), 2);
+  EXPECT_EQ(program.taps(0).step(), 1);
+  EXPECT_EQ(program.taps(1).step(), 2);
+  EXPECT_GT(program.tensors_size(), 0);
+  EXPECT_EQ(made->memory_bytes[1], program.ram_bytes());
+  EXPECT_GT(program.ram_bytes(), 1024);
+}
+
+TEST(EmitFirmwareTest, TheLinkerPutsTheArenaFirst) {
+  const auto made = EmitFirmware(GraphOf(kNet), MachineOf(), {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::string script = FileOf(*made, "firmware.ld");
+  EXPECT_THAT(script, HasSubstr("ORIGIN = 0x20000000"));
+  EXPECT_THAT(script, HasSubstr("ORIGIN = 0x80000000"));
+  EXPECT_THAT(script, HasSubstr("*(.bss.net_arena)"));
+  EXPECT_LT(script.find(".bss.net_arena"), script.find(".data"));
+  EXPECT_THAT(FileOf(*made, "start.S"), HasSubstr("call net_invoke"));
+  FileOf(*made, "net.c");
+  FileOf(*made, "net.h");
+}
+
+TEST(EmitFirmwareTest, WhatTakesMoreRamThanThereIsSaysHowMuch) {
+  const auto made = EmitFirmware(GraphOf(kNet), MachineOf(65536, 1040), {});
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(made.status().message()), HasSubstr("RAM"));
+}
+
+// Whether it fits, the compiler says: estimates refuse nothing.
+TEST(EmitFirmwareTest, LittleFlashGivesTheSmallestCode) {
+  EXPECT_TRUE(EmitFirmware(GraphOf(kNet), MachineOf(16), {}).ok());
+}
+
+TEST(EmitFirmwareTest, OtherMachinesRunNoC) {
+  v1::Machine machine = MachineOf();
+  machine.clear_firmware();
+  EXPECT_EQ(EmitFirmware(GraphOf(kNet), machine, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(CheckFilesTest, RecordTwoSamplesAndTheirOutputs) {
+  const auto files = CheckFiles(GraphOf(kNet), v1::RV32IMC);
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ(files->size(), 3u);
+  EXPECT_THAT((*files)[0].text, HasSubstr("riscv64-unknown-elf-gcc"));
+  EXPECT_THAT((*files)[1].text, HasSubstr("NET_INPUT_0, input_1_0"));
+  // The network keeps its state.
+  EXPECT_FALSE(absl::StrContains((*files)[1].text, "NET_INPUT_1"));
+  EXPECT_THAT((*files)[2].text, HasSubstr("output_1_1[16]"));
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
