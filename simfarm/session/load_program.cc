@@ -41,6 +41,15 @@ absl::Status CheckCounts(const v1::Program& program) {
   return absl::OkStatus();
 }
 
+absl::Status CheckLayers(const LoadedProgram& loaded) {
+  for (const v1::Program::Layer& layer : loaded.program.layers()) {
+    if (layer.engine() < loaded.machine.engines_size()) continue;
+    return InvalidProgram(absl::StrCat("no engine ", layer.engine()),
+                          absl::StrCat("layer ", layer.id()));
+  }
+  return absl::OkStatus();
+}
+
 // What every segment must have been cut from.
 Digest DigestOfConstants(const v1::Program& program,
                          std::optional<absl::string_view> constants) {
@@ -316,6 +325,7 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     SimulatorMaker new_simulator) {
   EK_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProgram> loaded,
                       LoadInterface(program, machine, options));
+  EK_RETURN_IF_ERROR(CheckLayers(*loaded));
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
   EK_RETURN_IF_ERROR(LoadStreams(loaded.get(), new_simulator));

@@ -405,6 +405,8 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
        }},
       {"unusable shape",
        [](auto* p) { p->mutable_inputs(0)->mutable_type()->add_shape(-1); }},
+      {"no engine 1; where: layer move",
+       [](auto* p) { p->mutable_layers(1)->set_engine(1); }},
       {"no engine 3", [](auto* p) { p->mutable_streams(0)->set_engine(3); }},
       {"no stream 1",
        [](auto* p) { p->mutable_steps(0)->mutable_launch()->set_stream(1); }},
