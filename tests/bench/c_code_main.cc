@@ -79,7 +79,8 @@ T OrDie(absl::StatusOr<T> value, const std::string& what) {
   return *std::move(value);
 }
 
-// Calls the network once, on values that a counter makes.
+// Calls the network once, on values that a counter makes. The run ends with a
+// hash of the outputs.
 std::string MainOf(const compiler::CManifest& manifest) {
   std::string text = absl::StrCat(
       "#include \"", manifest.name, ".h\"\n", "void kernel_main(void);\n",
@@ -88,9 +89,16 @@ std::string MainOf(const compiler::CManifest& manifest) {
     absl::StrAppend(&text, "  for (i = 0; i < ", port.size_bytes,
                     "; ++i) {\n    seed = seed * 1664525u + 1013904223u;\n",
                     "    ((uint8_t *)", port.macro,
-                    ")[i] = (uint8_t)(seed >> 26);\n  }\n");
+                    ")[i] = (uint8_t)(seed >> 24);\n  }\n");
   }
-  return absl::StrCat(text, "  ", manifest.name, "_invoke();\n}\n");
+  absl::StrAppend(&text, "  ", manifest.name, "_invoke();\n");
+  for (const compiler::CPort& port : manifest.outputs) {
+    absl::StrAppend(&text, "  for (i = 0; i < ", port.size_bytes,
+                    "; ++i)\n    seed = (seed ^ ((uint8_t *)", port.macro,
+                    ")[i]) * 16777619u;\n");
+  }
+  return text +
+         "  *(volatile uint32_t *)0x100000 = (seed >> 16 << 16) | 0x3333;\n}\n";
 }
 
 std::string Build(const Settings& settings, const compiler::CSources& sources,
@@ -112,6 +120,7 @@ std::string Build(const Settings& settings, const compiler::CSources& sources,
 }
 
 struct Measured {
+  int32_t hash = 0;  // Of the outputs: equal for all recipes.
   int64_t instructions = 0;
   int64_t stack_bytes = 0;
   int64_t code_bytes = 0;  // All functions.
@@ -138,6 +147,7 @@ Measured Run(const std::string& elf) {
     Die(rv32::FaultError(*result.fault).ToString());
   }
   Measured measured;
+  measured.hash = result.exit_code;
   const auto stack = OrDie(machine->Read(bottom, kStackBytes), "the stack");
   measured.stack_bytes =
       kStackBytes - static_cast<int64_t>(std::min<size_t>(
@@ -190,11 +200,11 @@ void Measure(const Settings& settings, const std::string& model,
   const compiler::CManifest& manifest = sources.manifest;
   std::cout << absl::StrFormat(
       "%-32s %-8s %9.3f M instructions  code %6d B (estimated %6d)  constants "
-      "%7d B  arena %6d B  stack %5d B\n",
+      "%7d B  arena %6d B  stack %5d B  outputs %04x\n",
       fs::path(model).filename().string(), recipe,
       static_cast<double>(measured.instructions) / 1e6, measured.code_bytes,
       manifest.code_bytes, manifest.constant_bytes, manifest.arena_bytes,
-      measured.stack_bytes);
+      measured.stack_bytes, measured.hash);
   if (settings.layers) PrintLayers(manifest, measured);
 }
 

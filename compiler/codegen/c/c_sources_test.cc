@@ -202,6 +202,25 @@ return %c
   EXPECT_EQ(TensorOf(m, 2)->strides, (std::vector<int64_t>{1}));
 }
 
+// Half floats are cast, sorted, and cast back: the indices, which nobody reads,
+// are written before the values.
+TEST(ManifestTest, AllOutputsOfALayerAreThereWhenItReturns) {
+  constexpr char kText[] = R"(graph "net"
+%x : float16[1,64] = input
+%v : float16[1,64], %i : int64[1,64] = top_k(%x) {k 64 axis 1} id v
+%y : float16[1,64] = unary(%v) {function SQRT} id y
+return %y
+)";
+  const auto sources = EmitC(GraphOf(kText), {});
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  const CTensor* values = TensorOf(sources->manifest, 1);
+  const CTensor* indices = TensorOf(sources->manifest, 2);
+  ASSERT_TRUE(values != nullptr && indices != nullptr);
+  EXPECT_TRUE(values->offset + values->size_bytes <= indices->offset ||
+              indices->offset + indices->size_bytes <= values->offset)
+      << values->offset << " " << indices->offset;
+}
+
 constexpr char kTwoConvolutions[] = R"(graph "net"
 %x : int8[1,3,2,2] scale 0.5 zero 3 = input
 %w : int8[2,1,1,2] scale 0.01 zero 0 = constant [1, 2, 3, 4]
