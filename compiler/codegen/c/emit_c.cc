@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -102,7 +103,7 @@ class Network {
       manifest_.code_bytes += layer.layer.code_bytes;
     }
     manifest_.tensors = Tensors(plan);
-    manifest_.code_bytes += writer_.helpers().CodeBytes();
+    manifest_.code_bytes += writer_.helpers().CodeBytes() + FloatLibrary();
     manifest_.name = writer_.prefix();
     manifest_.arena_bytes = plan.bytes;
     manifest_.state_bytes = plan.state_bytes;
@@ -155,6 +156,19 @@ class Network {
     }
     uses_.push_back(std::move(use));
     return absl::OkStatus();
+  }
+
+  // Functions of the compiler's library that compute floats on a processor
+  // which does not: as libgcc has them on RV32IMC.
+  int64_t FloatLibrary() {
+    const auto uses = [this](absl::string_view type) {
+      return absl::StrContains(writer_.helpers().Text(), type) ||
+             std::any_of(layers_.begin(), layers_.end(),
+                         [type](const LayerText& layer) {
+                           return absl::StrContains(layer.body, type);
+                         });
+    };
+    return (uses("float") ? 3300 : 0) + (uses("double") ? 7500 : 0);
   }
 
   // Whether somebody outside the layers reads it.

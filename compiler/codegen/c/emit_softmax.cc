@@ -87,11 +87,9 @@ void EmitSoftmax8(StepWriter& w, Line line) {
   code.Open(line.ForEach());
   code.Line("const float steps = ", powers, "[largest - ", line.X(),
             "] * factor + 0.5f;");
-  // Not negative, so that no double is needed to limit it.
-  const int64_t most = ops::RangeOf(w.Out(0).type).max;
-  code.Line(line.Y(), " = (", CTypeOf(w.Out(0).type), ")(steps < ",
-            CFloat(static_cast<float>(most - out.zero_point[0] + 1)),
-            " ? (int32_t)steps + ", out.zero_point[0], " : ", most, ");");
+  code.Line(line.Y(), " = (", CTypeOf(w.Out(0).type), ")", w.Use("clamp"), "(",
+            w.Use("small_whole"), "(steps) + (", out.zero_point[0], "), ",
+            LimitsOf(w), ";");
   code.Close();
   line.Close();
 }

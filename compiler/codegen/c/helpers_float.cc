@@ -194,6 +194,12 @@ static inline int32_t $limited(double steps, int32_t lo, int32_t hi) {
   return steps > lo ? (int32_t)(steps > hi ? hi : steps) : lo;
 }
 )"},
+      {"small_whole",
+       R"(/* Positive steps as an integer, at most 1024; NaN gives -1024. */
+static inline int32_t $small_whole(float steps) {
+  return steps >= 1024.0f ? 1024 : steps > 0.0f ? (int32_t)steps : -1024;
+}
+)"},
       {"float_from_half", R"(static float $float_from_half(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
   const uint32_t size = (uint32_t)(half & 0x7fffu) << 13;

@@ -235,7 +235,7 @@ static void $table_softmax(const struct $entry *e) {
         const float steps =
             powers[largest - x[first + i * p[2]]] * factor + 0.5f;
         y[first + i * p[2]] =
-            (int8_t)$limited($trunc((double)steps) + p[3], -128, 127);
+            (int8_t)$clamp($small_whole(steps) + p[3], -128, 127);
       }
     }
   }
