@@ -149,6 +149,35 @@ TEST(COpsTest, RecipesHaveKernelsOfTheirOwn) {
             (Kinds{"conv2d", "depthwise_conv2d"}));
 }
 
+// Kinds that these recipes have kernels for, many times.
+TEST(COpsTest, KernelsOfRecipesEqualTheInterpreter) {
+  const char* const kKinds[] = {"conv2d", "depthwise_conv2d", "fully_connected",
+                                "add",    "average_pool2d",   "max_pool2d",
+                                "softmax"};
+  std::vector<CNetwork> networks;
+  for (const CRecipe recipe :
+       {CRecipe::kSize, CRecipe::kTable, CRecipe::kUma}) {
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      OpCases cases(seed + 77);
+      for (const char* kind : kKinds) {
+        for (const v1::ElementType type :
+             {v1::INT8, v1::INT8, v1::UINT8, v1::FLOAT32}) {
+          while (!cases.Add(kind, type)) continue;
+        }
+      }
+      Graph graph = cases.Take();
+      KeepFewOutputs(graph);
+      auto network = NetworkOf(
+          std::move(graph),
+          absl::StrCat("r", static_cast<int>(recipe), "_", seed), recipe, 2);
+      ASSERT_TRUE(network.ok()) << network.status();
+      networks.push_back(*std::move(network));
+    }
+  }
+  const absl::Status same = CompareWithInterpreter(networks, {});
+  EXPECT_TRUE(same.ok()) << same;
+}
+
 Graph Chain(uint64_t seed) { return RandomGraph(seed, seed % 4 != 0).Make(); }
 
 TEST(COpsTest, ChainsReadChannelsFirst) {
