@@ -259,15 +259,16 @@ TEST(ManifestTest, UmaHasChannelsFirstBetweenLayers) {
   EXPECT_TRUE(same.ok()) << same;
 }
 
-// Factors by channel, behind sums and behind a converter.
+// Factors by channel, behind sums and behind a converter; then a layer that
+// does not know the order.
 TEST(ManifestTest, UmaRescalesChannelsThatComeFirst) {
   constexpr char kText[] = R"(graph "net"
-%x : int8[1,3,2,2] scale 0.5 zero 3 = input
+%x : int8[2,2,3,2] scale 0.5 zero 3 = input
 %w : int8[2,1,1,2] scale 0.01 zero 0 = constant [101, 92, 83, -74]
-%s : int32[1,3,2,2] scale 0.005 zero 0 = conv2d(%x, %w) {WINDOW} id s
-%r : int8[1,3,2,2] scale 0.02 zero 1 = requantize(%s) {multiplier [1073741824, 1610612736] shift [-8, -7]} id r
-%c : int8[1,3,2,2] scale 0.02 zero 0 = conv2d(%r, %w) {WINDOW rounding FLOOR converter {gain 64 min -128 max 127 scale [300, 20] offset [5, -90] shift 4}} id c
-%d : int8[1,3,2,2] scale 0.02 zero 1 = conv2d(%c, %w) {WINDOW} id d
+%s : int32[2,2,3,2] scale 0.005 zero 0 = conv2d(%x, %w) {WINDOW} id s
+%r : int8[2,2,3,2] scale 0.02 zero 1 = requantize(%s) {multiplier [1073741824, 1610612736] shift [-8, -7]} id r
+%c : int8[2,2,3,2] scale 0.02 zero 0 = conv2d(%r, %w) {WINDOW rounding FLOOR converter {gain 64 min -128 max 127 scale [300, 20] offset [5, -90] shift 4}} id c
+%d : int8[2,3,2,2] scale 0.02 zero 0 = transpose(%c) {permutation [0, 2, 1, 3]} id d
 return %d
 )";
   const Graph graph = GraphOf(absl::StrReplaceAll(
@@ -280,7 +281,7 @@ return %d
   for (size_t i = 0; i < 3; ++i) {
     const CTensor* tensor =
         TensorOf(sources->manifest, graph.ops[i].outputs[0]);
-    EXPECT_EQ(tensor->strides, (std::vector<int64_t>{12, 2, 1, 6})) << i;
+    EXPECT_EQ(tensor->strides, (std::vector<int64_t>{12, 3, 1, 6})) << i;
   }
   std::vector<CNetwork> networks;
   networks.push_back({graph, *std::move(sources), {RandomInputs(graph, 1)}});
