@@ -107,7 +107,7 @@ class Network {
     manifest_.name = writer_.prefix();
     manifest_.arena_bytes = plan.bytes;
     manifest_.state_bytes = plan.state_bytes;
-    manifest_.constant_bytes = writer_.constant_bytes();
+    manifest_.constant_bytes = writer_.constant_bytes() + TableBytes();
     CSources sources;
     sources.files = NetworkFiles(writer_, layers_, plan,
                                  options_.recipe == CRecipe::kTable, manifest_);
@@ -156,6 +156,14 @@ class Network {
     }
     uses_.push_back(std::move(use));
     return absl::OkStatus();
+  }
+
+  // Of kTable: entries of eight words, and a pointer to each layer.
+  int64_t TableBytes() const {
+    if (options_.recipe != CRecipe::kTable) return 0;
+    constexpr int64_t kWord = 4;
+    return 8 * kWord * std::ssize(writer_.entries()) +
+           kWord * std::ssize(layers_);
   }
 
   // Functions of the compiler's library that compute floats on a processor
