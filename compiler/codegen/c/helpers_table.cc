@@ -26,19 +26,38 @@ static inline const struct $entry *$hidden_entry(const struct $entry *e) {
   return e;
 }
 )"},
-      {"table_conv",
-       R"(/* p: batch, input h w c, output h w c, kernel h w, stride h w, dilation h w,
-   padding top left, zero points of x, w and y, limits, groups. */
-static void $table_conv(const struct $entry *e) {
-  const int8_t *const x = (const int8_t *)e->in[0];
-  const int8_t *const w = (const int8_t *)e->in[1];
+      {"table_store",
+       R"(/* Element `at` of the result: the sum itself, or rescaled by the factor of
+   channel o. q: zero point, limits, rounding (0: half up, 1: half even, 2:
+   down). */
+static void $table_store(const struct $entry *e, int32_t at, int32_t o,
+                         int32_t sum, const int32_t *q) {
   const int32_t *const bias = (const int32_t *)e->in[2];
   const int32_t *const multiplier = (const int32_t *)e->in[3];
   const int32_t *const shift = (const int32_t *)e->in[4];
-  int8_t *const y = (int8_t *)e->out;
+  int64_t product;
+  if (bias != 0) sum = (int32_t)((uint32_t)sum + (uint32_t)bias[o]);
+  if (multiplier == 0) {
+    ((int32_t *)e->out)[at] = sum;
+    return;
+  }
+  product = (int64_t)sum * multiplier[o];
+  sum = (int32_t)(q[3] == 0   ? $round_up(product, shift[o])
+                  : q[3] == 1 ? $round_even(product, shift[o])
+                              : $round_floor(product, shift[o]));
+  ((int8_t *)e->out)[at] = (int8_t)$limit((int64_t)sum + q[0], q[1], q[2]);
+}
+)"},
+      {"table_conv",
+       R"(/* p: batch, input h w c, output h w c, kernel h w, stride h w, dilation h w,
+   padding top left, zero points of x, w and y, limits, rounding,
+   groups. */
+static void $table_conv(const struct $entry *e) {
+  const int8_t *const x = (const int8_t *)e->in[0];
+  const int8_t *const w = (const int8_t *)e->in[1];
   const int32_t *const p = e->p;
-  const int32_t depth = p[3] / p[20];
-  const int32_t each = p[6] / p[20];
+  const int32_t depth = p[3] / p[21];
+  const int32_t each = p[6] / p[21];
   int32_t b, oy, ox, o, ky, kx, c;
   for (b = 0; b < p[0]; ++b) {
     for (oy = 0; oy < p[4]; ++oy) {
@@ -58,9 +77,8 @@ static void $table_conv(const struct $entry *e) {
               }
             }
           }
-          if (bias != 0) sum = (int32_t)((uint32_t)sum + (uint32_t)bias[o]);
-          y[((b * p[4] + oy) * p[5] + ox) * p[6] + o] = (int8_t)$finish_up(
-              sum, multiplier[o], shift[o], p[17], p[18], p[19]);
+          $table_store(e, ((b * p[4] + oy) * p[5] + ox) * p[6] + o, o, sum,
+                       p + 17);
         }
       }
     }
@@ -72,18 +90,14 @@ static void $table_conv(const struct $entry *e) {
 static void $table_depthwise(const struct $entry *e) {
   const int8_t *const x = (const int8_t *)e->in[0];
   const int8_t *const w = (const int8_t *)e->in[1];
-  const int32_t *const bias = (const int32_t *)e->in[2];
-  const int32_t *const multiplier = (const int32_t *)e->in[3];
-  const int32_t *const shift = (const int32_t *)e->in[4];
-  int8_t *const y = (int8_t *)e->out;
   const int32_t *const p = e->p;
   int32_t b, oy, ox, c, m, ky, kx;
   for (b = 0; b < p[0]; ++b) {
     for (oy = 0; oy < p[4]; ++oy) {
       for (ox = 0; ox < p[5]; ++ox) {
         for (c = 0; c < p[3]; ++c) {
-          for (m = 0; m < p[20]; ++m) {
-            const int32_t o = c * p[20] + m;
+          for (m = 0; m < p[21]; ++m) {
+            const int32_t o = c * p[21] + m;
             int32_t sum = 0;
             for (ky = 0; ky < p[7]; ++ky) {
               const int32_t iy = oy * p[9] - p[13] + ky * p[11];
@@ -94,9 +108,8 @@ static void $table_depthwise(const struct $entry *e) {
                        (w[(ky * p[8] + kx) * p[6] + o] - p[16]);
               }
             }
-            if (bias != 0) sum = (int32_t)((uint32_t)sum + (uint32_t)bias[o]);
-            y[((b * p[4] + oy) * p[5] + ox) * p[6] + o] = (int8_t)$finish_up(
-                sum, multiplier[o], shift[o], p[17], p[18], p[19]);
+            $table_store(e, ((b * p[4] + oy) * p[5] + ox) * p[6] + o, o, sum,
+                         p + 17);
           }
         }
       }
@@ -105,14 +118,10 @@ static void $table_depthwise(const struct $entry *e) {
 }
 )"},
       {"table_fully_connected",
-       R"(/* p: rows, depth, columns, zero points of x, w and y, limits. */
+       R"(/* p: rows, depth, columns, zero points of x, w and y, limits, rounding. */
 static void $table_fully_connected(const struct $entry *e) {
   const int8_t *const x = (const int8_t *)e->in[0];
   const int8_t *const w = (const int8_t *)e->in[1];
-  const int32_t *const bias = (const int32_t *)e->in[2];
-  const int32_t *const multiplier = (const int32_t *)e->in[3];
-  const int32_t *const shift = (const int32_t *)e->in[4];
-  int8_t *const y = (int8_t *)e->out;
   const int32_t *const p = e->p;
   int32_t r, o, k;
   for (r = 0; r < p[0]; ++r) {
@@ -121,9 +130,7 @@ static void $table_fully_connected(const struct $entry *e) {
       for (k = 0; k < p[1]; ++k) {
         sum += (x[r * p[1] + k] - p[3]) * (w[o * p[1] + k] - p[4]);
       }
-      if (bias != 0) sum = (int32_t)((uint32_t)sum + (uint32_t)bias[o]);
-      y[r * p[2] + o] = (int8_t)$finish_up(sum, multiplier[o], shift[o], p[5],
-                                           p[6], p[7]);
+      $table_store(e, r * p[2] + o, o, sum, p + 5);
     }
   }
 }

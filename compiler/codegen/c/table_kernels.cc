@@ -119,8 +119,11 @@ bool FitsTableDot(const StepWriter& w) {
     // Weights that are not finite make padding count.
     return w.Out(0).type == v1::FLOAT32 && w.In(1).is_constant();
   }
-  return IsInt8(w.In(0)) && IsInt8(w.In(1)) && IsInt8(w.Out(0)) &&
-         op.rounding() == v1::HALF_UP && !op.has_converter();
+  if (!IsInt8(w.In(0)) || !IsInt8(w.In(1))) return false;
+  const auto zeros = w.InQuantization(1).zero_point;
+  return std::all_of(zeros.begin(), zeros.end(),
+                     [&](int32_t zero) { return zero == zeros[0]; }) &&
+         (IsInt8(w.Out(0)) || w.Out(0).type == v1::INT32);
 }
 
 KernelChoice CostOfTableDot(const StepWriter& w) {
@@ -134,18 +137,27 @@ KernelChoice CostOfTableDot(const StepWriter& w) {
 bool EmitTableDot(StepWriter& w) {
   if (w.In(0).type == v1::FLOAT32) return EmitFloatDot(w);
   const WindowGeometry g = DotGeometry(w);
-  const auto parameters = ops::DotParameters(
-      ClampOf(w.op()), w.op().rounding(), w.InQuantization(0),
-      w.InQuantization(1), w.OutQuantization(0), w.Out(0).type, g.out_c);
+  const bool sums = w.Out(0).type == v1::INT32;
+  const auto parameters =
+      sums ? ops::AccumulatorParameters(w.InQuantization(0),
+                                        w.InQuantization(1), g.out_c)
+           : ops::DotParameters(ClampOf(w.op()), w.op().rounding(),
+                                w.InQuantization(0), w.InQuantization(1),
+                                w.OutQuantization(0), w.Out(0).type, g.out_c);
   if (!parameters.ok()) return false;
   std::vector<int32_t> multipliers, shifts;
   for (const ops::FixedPointMultiplier& factor : parameters->multiplier) {
     multipliers.push_back(factor.multiplier);
     shifts.push_back(31 - factor.shift);
   }
-  std::vector<std::string> in = {
-      w.AddressOfIn(0), w.AddressOfIn(1), InputOr0(w, 2),
-      w.Array(v1::INT32, multipliers), w.Array(v1::INT32, shifts)};
+  std::vector<std::string> in = {w.AddressOfIn(0), w.AddressOfIn(1),
+                                 InputOr0(w, 2)};
+  v1::Rounding rounding = v1::HALF_UP;
+  if (!sums) {
+    in.push_back(w.Array(v1::INT32, multipliers));
+    in.push_back(w.Array(v1::INT32, shifts));
+    rounding = parameters->multiplier[0].rounding;
+  }
   std::vector<int64_t> p;
   if (w.op().has_fully_connected()) {
     p = {g.batch, g.in_c, g.out_c};
@@ -153,9 +165,9 @@ bool EmitTableDot(StepWriter& w) {
     p = ShapeOf(g);
   }
   p.insert(p.end(),
-           {parameters->input_zero_point, parameters->weight_zero_point,
+           {parameters->input_zero_point, w.InQuantization(1).zero_point[0],
             parameters->output_zero_point, parameters->clamp.min,
-            parameters->clamp.max});
+            parameters->clamp.max, rounding});
   if (w.op().has_fully_connected()) {
     EmitEntry(w, "table_fully_connected", std::move(in), p);
   } else if (w.op().has_depthwise_conv2d()) {
