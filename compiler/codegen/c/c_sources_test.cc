@@ -120,6 +120,24 @@ TEST(EmitCTest, RefusesWhatDoesNotFitAndSaysWhatWould) {
   EXPECT_TRUE(EmitC(GraphOf(kResidual), options).ok());
 }
 
+// A state that is an output as well is copied at the end of an inference.
+TEST(EmitCTest, CopiesOfOutputsAreRamAsWell) {
+  constexpr char kText[] = R"(graph "net"
+%x : float32[16] = input
+%s : float32[16] = input
+%y : float32[16] = add(%x, %s) id y
+return %y, %s states %s = %y
+)";
+  COptions options;
+  options.ram_limit_bytes = 3 * 64 - 1;
+  EXPECT_EQ(EmitC(GraphOf(kText), options).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  options.ram_limit_bytes = 3 * 64;
+  const auto sources = EmitC(GraphOf(kText), options);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  EXPECT_EQ(sources->manifest.arena_bytes, 3 * 64);
+}
+
 TEST(EmitCTest, RefusesHugeConstantsBeforeWritingThem) {
   Graph graph = GraphOf(kResidual);
   Tensor big;

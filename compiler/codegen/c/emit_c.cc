@@ -96,7 +96,7 @@ class Network {
                          absl::StrCat("op ", op.id));
     }
     const ArenaPlan plan = PlanArena(graph_, uses_);
-    EK_RETURN_IF_ERROR(CheckMemory(plan));
+    EK_RETURN_IF_ERROR(CheckMemory(plan.bytes));
     for (const LayerText& layer : layers_) {
       manifest_.layers.push_back(layer.layer);
       if (layer.body.empty()) manifest_.layers.back().function.clear();
@@ -111,6 +111,8 @@ class Network {
     CSources sources;
     sources.files = NetworkFiles(writer_, layers_, plan,
                                  options_.recipe == CRecipe::kTable, manifest_);
+    // With outputs that are copies of constants or states.
+    EK_RETURN_IF_ERROR(CheckMemory(manifest_.arena_bytes));
     sources.manifest = std::move(manifest_);
     return sources;
   }
@@ -210,12 +212,12 @@ class Network {
     return tensors;
   }
 
-  absl::Status CheckMemory(const ArenaPlan& plan) const {
+  absl::Status CheckMemory(int64_t arena_bytes) const {
     const int64_t most = options_.ram_limit_bytes > 0
                              ? options_.ram_limit_bytes
                              : std::numeric_limits<int32_t>::max();
-    if (plan.bytes > most)
-      return TooLarge("RAM", "the arena", plan.bytes, most);
+    if (arena_bytes > most)
+      return TooLarge("RAM", "the arena", arena_bytes, most);
     return absl::OkStatus();
   }
 
