@@ -147,7 +147,8 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
                       .arguments = {"-C", folder + "/c", "check",
                                     "CFLAGS=-O1 -Wall -Wextra -Werror "
                                     "-fsanitize=address,undefined"},
-                      .stdout_path = said,
+                      .environment = {},
+       .stdout_path = said,
                       .stderr_path = cluster().sandbox().Path("make.err")});
   ASSERT_NE(make, nullptr);
   EXPECT_EQ(make->WaitFor(absl::Seconds(120)), 0)
