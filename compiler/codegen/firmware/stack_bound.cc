@@ -90,14 +90,29 @@ absl::Status ReadCallGraph(absl::string_view text, Functions& functions) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Functions> ReadAll(const std::vector<std::string>& graphs) {
+  Functions functions;
+  for (const std::string& text : graphs) {
+    EK_RETURN_IF_ERROR(ReadCallGraph(text, functions));
+  }
+  return functions;
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> UnknownFunctions(
+    const std::vector<std::string>& call_graphs) {
+  EK_ASSIGN_OR_RETURN(const Functions functions, ReadAll(call_graphs));
+  std::vector<std::string> unknown;
+  for (const auto& [name, function] : functions) {
+    if (!function.frame_bytes) unknown.push_back(name);
+  }
+  return unknown;
+}
 
 absl::StatusOr<int64_t> BoundStack(
     const std::vector<std::string>& call_graphs) {
-  Functions functions;
-  for (const std::string& text : call_graphs) {
-    EK_RETURN_IF_ERROR(ReadCallGraph(text, functions));
-  }
+  EK_ASSIGN_OR_RETURN(const Functions functions, ReadAll(call_graphs));
   // From the callees to the callers, without recursing: a function is ready
   // once all it calls are. In a circle none ever is.
   std::map<absl::string_view, size_t> open_callees;

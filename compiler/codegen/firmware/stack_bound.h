@@ -18,6 +18,11 @@ namespace edgekiln::compiler {
 // each source file. INVALID_ARGUMENT for texts that are none.
 absl::StatusOr<int64_t> BoundStack(const std::vector<std::string>& call_graphs);
 
+// Functions that are called and of which nobody knows the size: what libraries
+// have, perhaps. Sorted. Errors as of BoundStack().
+absl::StatusOr<std::vector<std::string>> UnknownFunctions(
+    const std::vector<std::string>& call_graphs);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_CODEGEN_FIRMWARE_STACK_BOUND_H_

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/firmware/library_frames.h"
 #include "compiler/codegen/firmware/stack_bound.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int64_t kMaxElfBytes = (int64_t{1} << 30) + (1 << 24);
 constexpr int64_t kMaxCallGraphBytes = int64_t{64} << 20;
+constexpr int64_t kMaxLibraryBytes = int64_t{256} << 20;
 // Of memories without a bound: as large as simulated ones may be.
 constexpr uint64_t kHugeBytes = uint64_t{1} << 30;
 constexpr uint64_t kAddresses = uint64_t{1} << 32;
@@ -118,7 +120,7 @@ class Builder {
 
   // The bound of what was compiled; 0: unknown.
   absl::StatusOr<int64_t> Stack(const target::CompilerUse& use,
-                                const CompilerRuns& runs) {
+                                CompilerRuns& runs) {
     if (use.family != v1::GCC) return 0;
     std::vector<std::string> graphs;
     int object = 0;
@@ -131,6 +133,14 @@ class Builder {
           disk_->Read(runs.ObjectPath(absl::StrCat(number, ".ci")),
                       kMaxCallGraphBytes));
       graphs.push_back(std::move(graph));
+    }
+    EK_ASSIGN_OR_RETURN(const std::vector<std::string> unknown,
+                        compiler::UnknownFunctions(graphs));
+    if (!unknown.empty()) {
+      EK_ASSIGN_OR_RETURN(const std::string path, runs.LibraryPath());
+      EK_ASSIGN_OR_RETURN(const std::string library,
+                          disk_->Read(path, kMaxLibraryBytes));
+      graphs.push_back(compiler::LibraryCallGraph(library, unknown));
     }
     return compiler::BoundStack(graphs);
   }

@@ -293,13 +293,32 @@ TEST_F(BuildFirmwareTest, AnUnknownStackIsZero) {
   Work work = TinyWork();
   work.program.mutable_firmware()->set_stack_bytes(32);
   work.Set("net.c", R"(
-#include <stdint.h>
-volatile int64_t a = 5, b = 3;
-int net_invoke(void) { return (int)(a / b); }
+static int zero(void) { return 0; }
+int (*volatile pointer)(void) = zero;
+int net_invoke(void) { return pointer() + 1; }
 )");
   const auto output = Build(work);
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(output->summary.emit().sections().stack_bytes(), 0);
+}
+
+// What the processor lacks is in libgcc.a.
+TEST_F(BuildFirmwareTest, TheCompilersLibraryTakesStack) {
+  Work work = TinyWork();
+  work.Set("net.c", R"(
+volatile float a, b;
+int net_invoke(void) {
+  a = a * b + a / b;
+  return (int)(1000000007LL / (long long)a);
+}
+)");
+  const auto output = Build(work);
+  ASSERT_TRUE(output.ok()) << output.status();
+  const int64_t stack = output->summary.emit().sections().stack_bytes();
+  EXPECT_GT(stack, 16);  // More than net_invoke() itself
+  EXPECT_LT(stack, 200);
+  work.program.mutable_firmware()->set_stack_bytes(stack - 1);
+  EXPECT_EQ(BytesOf(ErrorOf(work).need), stack);
 }
 
 TEST_F(BuildFirmwareTest, AFailingCompilerIsOurFault) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -91,6 +92,15 @@ CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
       program_(std::move(program)),
       folder_(std::move(folder)),
       memory_limit_bytes_(memory_limit_bytes) {}
+
+absl::StatusOr<std::string> CompilerRuns::LibraryPath() {
+  std::vector<std::string> arguments = use_.flags;
+  arguments.push_back("-print-libgcc-file-name");
+  const ProgramRun run = RunOf(std::move(arguments));
+  EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
+  if (!end.ok()) return Failed(end, run, run.arguments.back());
+  return std::string(absl::StripAsciiWhitespace(end.output));
+}
 
 std::string CompilerRuns::ObjectPath(const std::string& name) const {
   return absl::StrCat(folder_, "/objects/", name);

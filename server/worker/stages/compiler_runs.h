@@ -46,6 +46,9 @@ class CompilerRuns {
   absl::StatusOr<Linked> Link(int objects, const std::string& name,
                               const MemoryLengths& lengths);
 
+  // Where the compiler's own library for the processor lies.
+  absl::StatusOr<std::string> LibraryPath();
+
   std::string ObjectPath(const std::string& name) const;
 
  private:
