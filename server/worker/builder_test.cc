@@ -20,12 +20,14 @@
 #include "edgekiln/v1/target.pb.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
+#include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
 #include "server/worker/confinement.h"
 #include "server/worker/run_program.h"
 #include "server/worker/sanitized.h"
 #include "server/worker/scratch_folder.h"
 #include "server/worker/testing/test_child.h"
+#include "server/worker_limits.h"
 #include "tests/support/skip.h"
 
 namespace edgekiln::server {
@@ -185,63 +187,96 @@ TEST_F(BuilderTest, StrictChildrenKeepTheirOwnConfinement) {
   EXPECT_EQ(Folders(), 0);
 }
 
-// The worker's own builder, with a true compiler and a source that looks
-// beyond its folder.
-TEST_F(BuilderTest, CompilersSeeTheirFolderAlone) {
-  if (!FindProgram("riscv64-unknown-elf-gcc", SearchPath())) {
-    EK_SKIP("there is no riscv64-unknown-elf-gcc");
+// The worker's own builder, with a true compiler.
+class TrueBuilderTest : public BuilderTest {
+ protected:
+  void SetUp() override {
+    if (!FindProgram(kGcc, SearchPath())) {
+      EK_SKIP(absl::StrCat("there is no ", kGcc));
+    }
   }
-  ChildOptions options = Options();
-  options.binary = fs::path(options.binary).parent_path() / "edgekiln-worker";
-  options.arguments = {"--child"};
-  const auto confinement = ProbeConfinement(options);
+
+  ChildOptions WorkersOptions() const {
+    ChildOptions options = Options();
+    options.binary = fs::path(options.binary).parent_path() / "edgekiln-worker";
+    options.arguments = {"--child"};
+    return options;
+  }
+
+  // Of firmware with this net.c.
+  static absl::StatusOr<v1::ChildReply::Result> Build(ChildProcess& child,
+                                                      const std::string& net) {
+    v1::Program program;
+    program.mutable_firmware()->set_stack_bytes(64);
+    v1::Machine machine;
+    machine.mutable_firmware()->set_processor(v1::RV32IMC);
+    for (const bool flash : {true, false}) {
+      v1::ResolvedMemory& memory = *machine.add_memories();
+      memory.add_holds(flash ? v1::MemoryDescriptor::CODE
+                             : v1::MemoryDescriptor::ACTIVATIONS);
+      memory.set_base_address(flash ? 0x20000000 : 0x80000000);
+      memory.set_capacity_bytes(4096);
+    }
+    v1::CSourceTree tree;
+    v1::CSourceTree::File& source = *tree.add_files();
+    source.set_path("net.c");
+    source.set_text(net);
+    v1::ChildRequest request;
+    request.mutable_options()
+        ->mutable_build_firmware()
+        ->mutable_compiler()
+        ->set_program(kGcc);
+    std::vector<std::shared_ptr<const std::string>> inputs;
+    const auto add = [&](const char* role, const std::string& bytes) {
+      v1::BlobRef& input = *request.add_inputs();
+      input.set_role(role);
+      *input.mutable_digest() = ToProto(DigestOf(bytes));
+      inputs.push_back(std::make_shared<const std::string>(bytes));
+    };
+    add("program", program.SerializeAsString());
+    add("c_sources", tree.SerializeAsString());
+    add("machine", machine.SerializeAsString());
+    ChildProcess::Handlers handlers;
+    handlers.supply = [&](const std::vector<int>& positions) {
+      std::vector<std::shared_ptr<const std::string>> wanted;
+      for (const int position : positions) wanted.push_back(inputs[position]);
+      return wanted;
+    };
+    return child.Execute(request, "build_firmware", {}, handlers);
+  }
+
+  static constexpr char kGcc[] = "riscv64-unknown-elf-gcc";
+};
+
+TEST_F(TrueBuilderTest, CompilersSeeTheirFolderAlone) {
+  const auto confinement = ProbeConfinement(WorkersOptions());
   if (!IsActive(confinement, "no other files")) {
     GTEST_SKIP() << "builders see all files here: "
                  << ConfinementText(confinement);
   }
-  v1::Program program;
-  program.mutable_firmware()->set_stack_bytes(64);
-  v1::Machine machine;
-  machine.mutable_firmware()->set_processor(v1::RV32IMC);
-  for (const bool flash : {true, false}) {
-    v1::ResolvedMemory& memory = *machine.add_memories();
-    memory.add_holds(flash ? v1::MemoryDescriptor::CODE
-                           : v1::MemoryDescriptor::ACTIVATIONS);
-    memory.set_base_address(flash ? 0x20000000 : 0x80000000);
-    memory.set_capacity_bytes(4096);
-  }
-  v1::CSourceTree tree;
-  v1::CSourceTree::File& source = *tree.add_files();
-  source.set_path("net.c");
-  source.set_text("__asm__(\".incbin \\\"/etc/passwd\\\"\");\n");
-  v1::ChildRequest request;
-  v1::Compiler& compiler =
-      *request.mutable_options()->mutable_build_firmware()->mutable_compiler();
-  compiler.set_program("riscv64-unknown-elf-gcc");
-  std::vector<std::shared_ptr<const std::string>> inputs;
-  const auto add = [&](const char* role, const std::string& bytes) {
-    v1::BlobRef& input = *request.add_inputs();
-    input.set_role(role);
-    *input.mutable_digest() = ToProto(DigestOf(bytes));
-    inputs.push_back(std::make_shared<const std::string>(bytes));
-  };
-  add("program", program.SerializeAsString());
-  add("c_sources", tree.SerializeAsString());
-  add("machine", machine.SerializeAsString());
-  ChildProcess::Handlers handlers;
-  handlers.supply = [&](const std::vector<int>& positions) {
-    std::vector<std::shared_ptr<const std::string>> wanted;
-    for (const int position : positions) wanted.push_back(inputs[position]);
-    return wanted;
-  };
-  ChildProcess child(options);
-  const auto result = child.Execute(request, "build_firmware", {}, handlers);
+  ChildProcess child(WorkersOptions());
+  const auto result =
+      Build(child, "__asm__(\".incbin \\\"/etc/passwd\\\"\");\n");
   ASSERT_TRUE(result.ok()) << result.status();
   const auto detail = GetErrorDetail(StatusFromProto(result->infra_error()));
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->reason, "COMPILER_FAILED");
   EXPECT_TRUE(absl::StrContains(detail->what, "/etc/passwd")) << detail->what;
   EXPECT_EQ(Folders(), 0) << "replaced after our own failure";
+}
+
+// Then the whole limit is tried, and after that the error names it.
+TEST_F(TrueBuilderTest, ACompilersMemoryCounts) {
+  if (!kLimitsAddressSpace) GTEST_SKIP() << kNothingRunsOut;
+  ChildOptions options = WorkersOptions();
+  options.memory_limit_bytes = int64_t{128} << 20;
+  ChildProcess child(options);
+  std::string net = "const signed char weights[] = {1";
+  for (int i = 0; i < 500000; ++i) net += ",2";
+  const auto result = Build(child, net + "};\n");
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(IsOverMemoryLimit(result->result().error()))
+      << result->DebugString();
 }
 
 TEST(ScratchFolderTest, AbandonedOnesAreRemoved) {
