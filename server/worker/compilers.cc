@@ -106,7 +106,7 @@ class InstalledCompilers::Finder {
     }
     for (const std::vector<std::string>& flags : FlagsOf(use_.program)) {
       std::vector<std::string> arguments = flags;
-      arguments.push_back("-print-file-name=libgcc.a");
+      arguments.emplace_back("-print-file-name=libgcc.a");
       EK_ASSIGN_OR_RETURN(const std::string file, Answer(program_, arguments));
       EK_RETURN_IF_ERROR(
           Hash(absl::StrCat("libgcc.a ", absl::StrJoin(flags, " ")), file));
@@ -149,7 +149,7 @@ class InstalledCompilers::Finder {
 
   // gcc names what it finds in PATH itself without a folder.
   absl::StatusOr<std::string> PathOf(const std::string& part) {
-    const absl::StatusOr<std::string> file =
+    absl::StatusOr<std::string> file =
         Answer(program_, {"-print-prog-name=" + part});
     if (!file.ok() || absl::StartsWith(*file, "/")) return file;
     const auto found = FindProgram(part, path_);

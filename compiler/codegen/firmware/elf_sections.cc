@@ -159,7 +159,8 @@ absl::StatusOr<std::vector<ElfSection>> Read(absl::string_view file) {
 
 absl::StatusOr<std::vector<ElfSection>> ReadElfSections(
     absl::string_view file) {
-  if (file.size() < EI_NIDENT || std::memcmp(file.data(), ELFMAG, SELFMAG)) {
+  if (file.size() < EI_NIDENT ||
+      std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) {
     return Malformed("it does not begin like one");
   }
   if (file[EI_DATA] != ELFDATA2LSB) return Malformed("not little-endian");

@@ -124,7 +124,7 @@ absl::StatusOr<int64_t> BoundStack(
     for (const std::string& callee : function.callees) {
       callers[callee].push_back(name);
     }
-    if (function.callees.empty()) ready.push_back(name);
+    if (function.callees.empty()) ready.emplace_back(name);
   }
   std::map<absl::string_view, int64_t> below;  // Of the callees.
   int64_t most = 0;

@@ -95,7 +95,7 @@ CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
 
 absl::StatusOr<std::string> CompilerRuns::LibraryPath() {
   std::vector<std::string> arguments = use_.flags;
-  arguments.push_back("-print-libgcc-file-name");
+  arguments.emplace_back("-print-libgcc-file-name");
   const ProgramRun run = RunOf(std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
   if (!end.ok()) return Failed(end, run, run.arguments.back());
@@ -138,7 +138,7 @@ absl::Status CompilerRuns::Compile(const std::string& source, int number) {
     if (use_.family == v1::GCC || !IsOfGcc(flag)) arguments.push_back(flag);
   }
   Append(CompileFlags(), arguments);
-  if (use_.family == v1::GCC) arguments.push_back("-fcallgraph-info=su");
+  if (use_.family == v1::GCC) arguments.emplace_back("-fcallgraph-info=su");
   Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
   const ProgramRun run = RunOf(std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
