@@ -50,10 +50,18 @@ const char* const kModels[] = {
     "mnist_mlp_fp32.onnx",
     "mobilenet_v1_0.25_128_uint8.tflite",
     "person_detect_int8.tflite",
+    "resnet8_fp32.onnx",
     "resnet8_fp32.tflite",
     "resnet8_int8.tflite",
     "resnet8_int8_qdq.onnx",
     "yunet_s_fp32.onnx",
+};
+
+// Hundreds of millions of operations: `tools/test --full`.
+const char* const kLargeModels[] = {
+    "mobilenet_v1_0.25_224_fp32.tflite",
+    "mobilenet_v1_1.0_224_embedding_uint8.tflite",
+    "ultraface_slim_fp32.onnx",
 };
 
 // Runs two samples on both and compares every layer.
@@ -138,17 +146,25 @@ TEST_P(FirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
   }
 }
 
+class LargeFirmwareModelsTest : public FirmwareModelsTest {};
+
+TEST_P(LargeFirmwareModelsTest, DISABLED_EqualsTheInterpreterInEveryLayer) {
+  ExpectSame(graph_, ComputesInFloats() ? "rv32imf" : "rv32imc",
+             v1::CRecipe::KERNELS_UNSPECIFIED);
+}
+
+std::string TestName(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Public, FirmwareModelsTest, testing::ValuesIn(kModels),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) {
-                             if (!absl::ascii_isalnum(
-                                     static_cast<unsigned char>(c))) {
-                               c = '_';
-                             }
-                           }
-                           return name;
-                         });
+                         TestName);
+INSTANTIATE_TEST_SUITE_P(Public, LargeFirmwareModelsTest,
+                         testing::ValuesIn(kLargeModels), TestName);
 
 }  // namespace
 }  // namespace edgekiln::tests
