@@ -496,7 +496,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ResolveTest, ExtendsIsClosed) {
   EXPECT_THAT(Message("extends: \"dla-64-o-512m\""),
               HasSubstr("did you mean \"dla-64-o-512k\"?"));
-  EXPECT_THAT(Message("extends: \"cortex\""),
+  EXPECT_THAT(Message("extends: \"zynq\""),
               HasSubstr("fix: `edgekiln targets list` shows all of them"));
   EXPECT_THAT(Message("extends: \"dla\" memories { name: \"x\" }"),
               HasSubstr("where: memories"));

@@ -403,7 +403,6 @@ std::string HostLines(const v1::Report& report, const Style& style) {
     if (engine.host()) hosts.insert(engine.name());
   }
   HostLayers layers;
-  if (!HasEngine(report)) return "";
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
     if (layer.cycles() == 0 && report.totals().cycles() > 0) continue;

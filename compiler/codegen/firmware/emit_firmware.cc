@@ -19,8 +19,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-constexpr char kReason[] = "the target has no engine: it runs C code";
-
 CRecipe RecipeOf(const v1::CRecipe& recipe) {
   switch (recipe.kernels()) {
     case v1::CRecipe::SMALL:
@@ -82,7 +80,6 @@ class FirmwareWriter {
       v1::Program::Layer& layer = AddLayerRow(graph_, graph_.ops[i], &program_);
       const CLayer& made = manifest_.layers[i];
       layer.set_engine(-1);
-      layer.set_reason(kReason);
       layer.set_predicted_cycles(made.predicted_instructions);
       program_.set_predicted_cycles(program_.predicted_cycles() +
                                     made.predicted_instructions);
