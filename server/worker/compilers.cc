@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -24,8 +25,10 @@ namespace edgekiln::server {
 namespace {
 
 constexpr size_t kMaxVersionBytes = 32;
-constexpr int64_t kMaxAnswerBytes = 8 << 10;
-constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr int64_t kMaxAnswerBytes = 64 << 10;
+constexpr char kLibrary[] = "libgcc.a";
+// Small enough to stay in the caches of a core.
+constexpr int64_t kChunkBytes = int64_t{128} << 10;
 constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 // Where the linker puts the build id of a shared library.
 constexpr int64_t kHeadBytes = int64_t{64} << 10;
@@ -94,22 +97,22 @@ class InstalledCompilers::Finder {
           absl::StrCat("its version is '", SanitizeText(version, 64), "'"));
     }
     EK_RETURN_IF_ERROR(Hash("driver", program_));
-    EK_RETURN_IF_ERROR(HashLibraries(program_));
+    // gcc's own driver computes nothing.
+    if (use_.family == v1::CLANG) EK_RETURN_IF_ERROR(HashLibraries(program_));
     const std::vector<std::string> parts =
         use_.family == v1::CLANG
             ? std::vector<std::string>{"ld"}
             : std::vector<std::string>{"cc1", "collect2", "as", "ld"};
-    for (const std::string& part : parts) {
-      EK_ASSIGN_OR_RETURN(const std::string file, PathOf(part));
-      EK_RETURN_IF_ERROR(Hash(part, file));
-      if (part == "as" || part == "ld") EK_RETURN_IF_ERROR(HashLibraries(file));
-    }
+    bool first = true;
     for (const std::vector<std::string>& flags : FlagsOf(use_.program)) {
-      std::vector<std::string> arguments = flags;
-      arguments.emplace_back("-print-file-name=libgcc.a");
-      EK_ASSIGN_OR_RETURN(const std::string file, Answer(program_, arguments));
+      EK_ASSIGN_OR_RETURN(const SearchFolders folders, FoldersWith(flags));
+      if (std::exchange(first, false)) {
+        EK_RETURN_IF_ERROR(HashParts(parts, folders.programs));
+      }
+      EK_ASSIGN_OR_RETURN(const std::string file,
+                          Find(kLibrary, folders.libraries));
       EK_RETURN_IF_ERROR(
-          Hash(absl::StrCat("libgcc.a ", absl::StrJoin(flags, " ")), file));
+          Hash(absl::StrCat(kLibrary, " ", absl::StrJoin(flags, " ")), file));
     }
     v1::Compiler compiler;
     compiler.set_family(use_.family);
@@ -147,14 +150,46 @@ class InstalledCompilers::Finder {
         absl::StrJoin(run.arguments, " "), " ended with ", EndText(end, run)));
   }
 
-  // gcc names what it finds in PATH itself without a folder.
-  absl::StatusOr<std::string> PathOf(const std::string& part) {
-    absl::StatusOr<std::string> file =
-        Answer(program_, {"-print-prog-name=" + part});
-    if (!file.ok() || absl::StartsWith(*file, "/")) return file;
-    const auto found = FindProgram(part, path_);
-    if (found) return *found;
-    return absl::UnavailableError(absl::StrCat("it has no ", part));
+  // Where it looks for its parts, separated by ':'.
+  struct SearchFolders {
+    std::string programs;
+    std::string libraries;
+  };
+  absl::StatusOr<SearchFolders> FoldersWith(std::vector<std::string> flags) {
+    // All of it at once: starting a compiler takes longer than its answer.
+    flags.emplace_back("-print-search-dirs");
+    EK_ASSIGN_OR_RETURN(const std::string output, Output(program_, flags));
+    SearchFolders folders;
+    for (absl::string_view line : absl::StrSplit(output, '\n')) {
+      if (absl::ConsumePrefix(&line, "programs: ="))
+        folders.programs = std::string(line);
+      if (absl::ConsumePrefix(&line, "libraries: ="))
+        folders.libraries = std::string(line);
+    }
+    return folders;
+  }
+
+  // The file in the first of the folders that has it, as the compiler does.
+  absl::StatusOr<std::string> Find(absl::string_view name,
+                                   absl::string_view folders) {
+    for (const absl::string_view folder : absl::StrSplit(folders, ':')) {
+      if (!absl::StartsWith(folder, "/")) continue;
+      std::string file = JoinPath(folder, name);
+      const absl::StatusOr<FileInfo> info = disk_->Stat(file);
+      if (info.ok() && !info->is_directory) return file;
+    }
+    return absl::UnavailableError(absl::StrCat("it has no ", name));
+  }
+
+  absl::Status HashParts(const std::vector<std::string>& parts,
+                         const std::string& folders) {
+    for (const std::string& part : parts) {
+      EK_ASSIGN_OR_RETURN(const std::string file,
+                          Find(part, absl::StrCat(folders, ":", path_)));
+      EK_RETURN_IF_ERROR(Hash(part, file));
+      if (part == "as" || part == "ld") EK_RETURN_IF_ERROR(HashLibraries(file));
+    }
+    return absl::OkStatus();
   }
 
   // Of those that are part of the compiler.

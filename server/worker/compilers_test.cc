@@ -23,6 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr char kProgram[] = "riscv64-unknown-elf-gcc";
 
+constexpr const char* kParts[] = {"parts/cc1", "parts/collect2", "as",
+                                  "parts/ld", "parts/libgcc.a"};
+
 void Write(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
   fs::permissions(path, fs::perms::owner_all);
@@ -38,12 +41,15 @@ class CompilersTest : public testing::Test {
                        "-dumpfullversion) ",
                        version,
                        ";;\n"
-                       "-print-prog-name=as) echo as;;\n"
-                       "-print-prog-name=*) echo ${0%/*}/${1#*=};;\n"
-                       "*-print-file-name=libgcc.a) echo ${0%/*}/libgcc.a;;\n"
+                       "*-print-search-dirs)\n"
+                       "  echo programs: =/nonexistent:${0%/*}/parts/\n"
+                       "  echo libraries: =/nonexistent:${0%/*}/parts;;\n"
                        "esac\n"));
-    for (const char* part : {"cc1", "collect2", "as", "ld", "libgcc.a"}) {
-      Write(folder + "/" + part, absl::StrCat("#!/bin/sh\n# ", part, "\n"));
+    // It finds the assembler in PATH.
+    fs::create_directory(folder + "/parts");
+    for (const char* part : kParts) {
+      Write(absl::StrCat(folder, "/", part),
+            absl::StrCat("#!/bin/sh\n# ", part, "\n"));
     }
   }
   InstalledCompilers Find() {
@@ -71,7 +77,8 @@ TEST_F(CompilersTest, DescribesWhatIsThere) {
   EXPECT_EQ(compiler.program(), kProgram);
   EXPECT_EQ(compiler.version(), "12.2.0");
   EXPECT_EQ(compiler.digest().size(), 64u);
-  EXPECT_EQ(found.folders(), std::vector<std::string>{folder_->path()});
+  EXPECT_EQ(found.folders(), (std::vector<std::string>{
+                                 folder_->path(), folder_->path() + "/parts"}));
   EXPECT_TRUE(found.Check(compiler).ok()) << found.Check(compiler);
 }
 
@@ -86,7 +93,7 @@ TEST_F(CompilersTest, DigestsAreOfContents) {
     return InstalledCompilers::Find(elsewhere->path()).list()[0].digest();
   };
   EXPECT_EQ(find(), digest);
-  for (const char* part : {"cc1", "collect2", "as", "ld", "libgcc.a"}) {
+  for (const char* part : kParts) {
     Install(elsewhere->path(), "echo 12.2.0");
     Write(elsewhere->path() + "/" + part, "#!/bin/sh\n# another\n");
     EXPECT_NE(find(), digest) << part;
@@ -97,7 +104,7 @@ TEST_F(CompilersTest, AChangedOneIsNotUsed) {
   Install(folder_->path(), "echo 12.2.0");
   const InstalledCompilers found = Find();
   const v1::Compiler compiler = found.list()[0];
-  Write(folder_->path() + "/cc1", "#!/bin/sh\n# newer\n");
+  Write(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
   const absl::Status changed = found.Check(compiler);
   EXPECT_EQ(changed.code(), absl::StatusCode::kUnavailable) << changed;
   const auto detail = GetErrorDetail(changed);
