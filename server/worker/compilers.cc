@@ -1,8 +1,11 @@
 #include "server/worker/compilers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -26,6 +29,7 @@ namespace {
 
 constexpr size_t kMaxVersionBytes = 32;
 constexpr int64_t kMaxAnswerBytes = 64 << 10;
+constexpr int64_t kMaxMemoryBytes = int64_t{1} << 20;
 constexpr char kLibrary[] = "libgcc.a";
 // Small enough to stay in the caches of a core.
 constexpr int64_t kChunkBytes = int64_t{128} << 10;
@@ -75,10 +79,8 @@ std::vector<std::vector<std::string>> FlagsOf(const std::string& program) {
   return all;
 }
 
-}  // namespace
-
 // Describes one compiler.
-class InstalledCompilers::Finder {
+class Finder {
  public:
   Finder(const target::CompilerUse& use, std::string program,
          const std::string& path, absl::Duration answer_time)
@@ -87,7 +89,7 @@ class InstalledCompilers::Finder {
         path_(path),
         answer_time_(answer_time) {}
 
-  absl::StatusOr<v1::Compiler> Describe() {
+  absl::StatusOr<KnownCompiler> Describe() {
     EK_ASSIGN_OR_RETURN(
         const std::string version,
         Answer(program_, {use_.family == v1::CLANG ? "-dumpversion"
@@ -114,15 +116,21 @@ class InstalledCompilers::Finder {
       EK_RETURN_IF_ERROR(
           Hash(absl::StrCat(kLibrary, " ", absl::StrJoin(flags, " ")), file));
     }
-    v1::Compiler compiler;
+    v1::Compiler& compiler = known_.compiler;
     compiler.set_family(use_.family);
     compiler.set_program(use_.program);
     compiler.set_version(version);
     compiler.set_digest(sha_.Finish().hash);
-    return compiler;
+    known_.folders.emplace_back(ParentPath(program_));
+    for (const KnownCompiler::File& file : known_.files) {
+      known_.folders.emplace_back(ParentPath(file.path));
+    }
+    std::sort(known_.folders.begin(), known_.folders.end());
+    known_.folders.erase(
+        std::unique(known_.folders.begin(), known_.folders.end()),
+        known_.folders.end());
+    return std::move(known_);
   }
-
-  const std::vector<File>& files() const { return files_; }
 
  private:
   // The first line of what a program answers.
@@ -161,10 +169,14 @@ class InstalledCompilers::Finder {
     EK_ASSIGN_OR_RETURN(const std::string output, Output(program_, flags));
     SearchFolders folders;
     for (absl::string_view line : absl::StrSplit(output, '\n')) {
-      if (absl::ConsumePrefix(&line, "programs: ="))
+      if (absl::ConsumePrefix(&line, "install: ")) {
+        // Of gcc; headers lie there, too.
+        known_.folders.emplace_back(line);
+      } else if (absl::ConsumePrefix(&line, "programs: =")) {
         folders.programs = std::string(line);
-      if (absl::ConsumePrefix(&line, "libraries: ="))
+      } else if (absl::ConsumePrefix(&line, "libraries: =")) {
         folders.libraries = std::string(line);
+      }
     }
     return folders;
   }
@@ -230,7 +242,7 @@ class InstalledCompilers::Finder {
       if (is_library && at == 0 && HasBuildId(bytes)) break;
       at += static_cast<int64_t>(bytes.size());
     }
-    files_.push_back({real, info.size_bytes, info.modified});
+    known_.files.push_back({real, info.size_bytes, info.modified});
     return absl::OkStatus();
   }
 
@@ -240,40 +252,94 @@ class InstalledCompilers::Finder {
   const absl::Duration answer_time_;
   const std::unique_ptr<FileSystem> disk_ = NewPosixFileSystem();
   Sha256 sha_;
-  std::vector<File> files_;
+  KnownCompiler known_;
 };
 
+// What decides how a compiler is described, besides its files.
+std::string KeyOf(const std::string& path) {
+  std::string text = absl::StrCat(path, "\n");
+  for (const target::ProcessorInfo& info : target::Processors()) {
+    for (const target::CompilerUse& use : info.compilers) {
+      absl::StrAppend(&text, use.program, " ", absl::StrJoin(use.flags, " "),
+                      "\n");
+    }
+  }
+  return DigestOf(text).hash;
+}
+
+// Replaces the file, but does not wait for the disk: half a text is none.
+absl::Status Keep(const std::string& text, const std::string& path,
+                  FileSystem& disk) {
+  const std::string temporary = absl::StrCat(path, ".tmp.", getpid());
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                      disk.Open(temporary, OpenMode::kTruncate));
+  EK_RETURN_IF_ERROR(file->Append(text));
+  EK_RETURN_IF_ERROR(file->Close());
+  return disk.Rename(temporary, path);
+}
+
+// The one whose driver lies there; null if it is not known, or has changed.
+const KnownCompiler* FindKnown(const std::vector<KnownCompiler>& known,
+                               const std::string& program, FileSystem& disk) {
+  for (const KnownCompiler& one : known) {
+    if (!one.files.empty() && one.files[0].path == RealPath(program) &&
+        ChangedFile(one, disk).empty()) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void InstalledCompilers::Add(KnownCompiler found) {
+  list_.push_back(found.compiler);
+  found_.push_back(std::move(found));
+}
+
 InstalledCompilers InstalledCompilers::Find(const std::string& path,
+                                            const std::string& memory,
                                             absl::Duration answer_time) {
-  InstalledCompilers found;
+  const auto disk = NewPosixFileSystem();
+  const std::string key = KeyOf(path);
+  std::string text;
+  if (!memory.empty()) {
+    text = disk->Read(memory, kMaxMemoryBytes).value_or("");
+  }
+  const std::vector<KnownCompiler> known = ParseKnownCompilers(text, key);
+  InstalledCompilers result;
   std::set<std::string> programs;
-  std::set<std::string> folders;
   for (const target::ProcessorInfo& info : target::Processors()) {
     for (const target::CompilerUse& use : info.compilers) {
       if (!programs.insert(use.program).second) continue;
       const auto program = FindProgram(use.program, path);
       if (!program) continue;
-      Finder finder(use, *program, path, answer_time);
-      auto compiler = finder.Describe();
-      if (!compiler.ok()) {
-        found.problems_.push_back(
-            absl::StrCat(*program, ": ", compiler.status().message()));
+      if (const auto* const one = FindKnown(known, *program, *disk)) {
+        result.Add(*one);
         continue;
       }
-      found.list_.push_back(*std::move(compiler));
-      found.files_.push_back(finder.files());
-      for (const File& file : finder.files()) {
-        folders.insert(std::string(ParentPath(file.path)));
+      auto described = Finder(use, *program, path, answer_time).Describe();
+      if (described.ok()) {
+        result.Add(*std::move(described));
+      } else {
+        result.problems_.push_back(
+            absl::StrCat(*program, ": ", described.status().message()));
       }
-      folders.insert(std::string(ParentPath(*program)));
     }
+  }
+  std::set<std::string> folders;
+  for (const KnownCompiler& one : result.found_) {
+    folders.insert(one.folders.begin(), one.folders.end());
   }
   for (const std::string& folder : folders) {
     if (!absl::StartsWith(folder + "/", "/usr/")) {
-      found.folders_.push_back(folder);
+      result.folders_.push_back(folder);
     }
   }
-  return found;
+  const std::string now = KnownCompilersText(result.found_, key);
+  // Without it, the next start takes as long as this one.
+  if (!memory.empty() && now != text) Keep(now, memory, *disk).IgnoreError();
+  return result;
 }
 
 absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
@@ -289,22 +355,16 @@ absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
                               compiler.digest(), ")"),
          .fix = "restart the worker: it looks for compilers at its start"});
   };
-  for (size_t i = 0; i < list_.size(); ++i) {
-    if (list_[i].program() != compiler.program()) continue;
-    if (!compiler.digest().empty() && list_[i].digest() != compiler.digest()) {
+  for (const KnownCompiler& one : found_) {
+    if (one.compiler.program() != compiler.program()) continue;
+    if (!compiler.digest().empty() &&
+        one.compiler.digest() != compiler.digest()) {
       continue;
     }
-    const auto disk = NewPosixFileSystem();
-    for (const File& file : files_[i]) {
-      const auto info = disk->Stat(file.path);
-      if (!info.ok() || info->size_bytes != file.size_bytes ||
-          info->modified != file.modified) {
-        return fail("COMPILER_CHANGED",
-                    "a worker's compiler has changed since its start",
-                    file.path);
-      }
-    }
-    return absl::OkStatus();
+    const std::string changed = ChangedFile(one, *NewPosixFileSystem());
+    if (changed.empty()) return absl::OkStatus();
+    return fail("COMPILER_CHANGED",
+                "a worker's compiler has changed since its start", changed);
   }
   return fail("COMPILER_MISSING", "a worker does not have the compiler",
               CompilersText(*this));

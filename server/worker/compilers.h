@@ -3,16 +3,14 @@
 
 // The C compilers of this machine that make firmware.
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "base/file.h"
 #include "edgekiln/v1/firmware.pb.h"
+#include "server/worker/known_compilers.h"
 
 namespace edgekiln::server {
 
@@ -21,8 +19,10 @@ class InstalledCompilers {
  public:
   // Looks in the folders of `path`, as PATH has them, for the compilers of
   // target::Processors(). One that does not answer as compilers do, each time
-  // within `answer_time`, counts as absent.
+  // within `answer_time`, counts as absent. `memory` is a file in which what is
+  // found is kept for the next time; empty: none.
   static InstalledCompilers Find(const std::string& path,
+                                 const std::string& memory = "",
                                  absl::Duration answer_time = absl::Seconds(5));
   InstalledCompilers() = default;
 
@@ -39,15 +39,10 @@ class InstalledCompilers {
   absl::Status Check(const v1::Compiler& compiler) const;
 
  private:
-  struct File {
-    std::string path;
-    int64_t size_bytes = 0;
-    absl::Time modified;
-  };
-  class Finder;
+  void Add(KnownCompiler found);
 
   std::vector<v1::Compiler> list_;
-  std::vector<std::vector<File>> files_;  // Of each.
+  std::vector<KnownCompiler> found_;  // The same, with their files.
   std::vector<std::string> problems_;
   std::vector<std::string> folders_;
 };

@@ -53,11 +53,13 @@ class CompilersTest : public testing::Test {
     }
   }
   InstalledCompilers Find() {
-    return InstalledCompilers::Find(folder_->path(), absl::Milliseconds(500));
+    return InstalledCompilers::Find(folder_->path(), memory_,
+                                    absl::Milliseconds(500));
   }
 
   const std::unique_ptr<ScratchFolder> folder_ =
       *ScratchFolder::Make(TemporaryFolder(), "compilers-test-");
+  std::string memory_;
 };
 
 TEST_F(CompilersTest, NothingWhereNothingIs) {
@@ -97,6 +99,65 @@ TEST_F(CompilersTest, DigestsAreOfContents) {
     Install(elsewhere->path(), "echo 12.2.0");
     Write(elsewhere->path() + "/" + part, "#!/bin/sh\n# another\n");
     EXPECT_NE(find(), digest) << part;
+  }
+}
+
+// So that starting costs next to nothing. A compiler that no longer answers is
+// as good as one that does, as long as its files are the same.
+TEST_F(CompilersTest, WhatWasFoundIsKept) {
+  memory_ = folder_->path() + "/memory";
+  Install(folder_->path(), "test -e ${0%/*}/silent || echo 12.2.0");
+  const InstalledCompilers first = Find();
+  ASSERT_EQ(first.list().size(), 1u);
+  Write(folder_->path() + "/silent", "");
+  const InstalledCompilers second = Find();
+  ASSERT_EQ(second.list().size(), 1u);
+  EXPECT_EQ(second.list()[0].SerializeAsString(),
+            first.list()[0].SerializeAsString());
+  EXPECT_EQ(second.folders(), first.folders());
+  EXPECT_TRUE(second.Check(first.list()[0]).ok());
+  // Another cc1: it has to answer again.
+  Write(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
+  EXPECT_EQ(Find().problems().size(), 1u);
+  fs::remove(folder_->path() + "/silent");
+  EXPECT_NE(Find().list()[0].digest(), first.list()[0].digest());
+  EXPECT_EQ(Find().list().size(), 1u);
+  fs::remove(folder_->path() + "/" + kProgram);
+  EXPECT_TRUE(Find().list().empty());
+}
+
+TEST(KnownCompilersTest, TextsAreReadBack) {
+  KnownCompiler known;
+  known.compiler.set_family(v1::CLANG);
+  known.compiler.set_program("clang");
+  known.compiler.set_version("14.0.6");
+  known.compiler.set_digest(std::string(64, 'a'));
+  known.files.push_back(
+      {"/a b/c", 5, absl::FromUnixNanos(1234567890123456789)});
+  known.files.push_back({"/d", 0, absl::UnixEpoch()});
+  known.folders = {"/a b", "/d"};
+  const std::string text = KnownCompilersText({known, known}, "key");
+  const auto read = ParseKnownCompilers(text, "key");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].compiler.SerializeAsString(),
+            known.compiler.SerializeAsString());
+  ASSERT_EQ(read[1].files.size(), 2u);
+  EXPECT_EQ(read[1].files[0].path, "/a b/c");
+  EXPECT_EQ(read[1].files[0].size_bytes, 5);
+  EXPECT_EQ(read[1].files[0].modified, known.files[0].modified);
+  EXPECT_EQ(read[1].folders, known.folders);
+  EXPECT_TRUE(ParseKnownCompilers(text, "other").empty());
+  // Whatever is left of it is no memory.
+  for (size_t size = 0; size + 1 < text.size(); ++size) {
+    EXPECT_TRUE(ParseKnownCompilers(text.substr(0, size), "key").empty());
+  }
+  for (const char* line : {"compiler 1 2", "compiler 99 1 2 3", "file 1 2 /x",
+                           "compiler 1 1.0 short gcc", "else"}) {
+    EXPECT_TRUE(
+        ParseKnownCompilers(
+            absl::StrCat("edgekiln compilers 1 key\n", line, "\nend\n"), "key")
+            .empty())
+        << line;
   }
 }
 

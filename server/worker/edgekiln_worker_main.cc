@@ -208,7 +208,13 @@ InstalledCompilers CompilersOf(const Flags& flags, Logger& log) {
   if (std::find(roles.begin(), roles.end(), "compile") == roles.end()) {
     return {};
   }
-  InstalledCompilers compilers = InstalledCompilers::Find(SearchPath());
+  // What is found is kept where this user's daemon keeps things.
+  std::string memory;
+  const absl::StatusOr<std::string> folder = CacheFolder();
+  if (folder.ok() && NewPosixFileSystem()->CreateDirectories(*folder).ok()) {
+    memory = JoinPath(*folder, "compilers");
+  }
+  InstalledCompilers compilers = InstalledCompilers::Find(SearchPath(), memory);
   for (const std::string& problem : compilers.problems()) {
     log.Warning("not used as a compiler: ", problem);
   }
