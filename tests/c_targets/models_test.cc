@@ -1,24 +1,17 @@
 // Published networks as firmware: built by gcc, run on the simulated core.
 // Every output of every layer is the interpreter's.
 
-#include <cstdint>
 #include <filesystem>
-#include <iterator>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "compiler/codegen/c/testing/compiled_networks.h"
 #include "compiler/frontend/import.h"
-#include "compiler/ir/interpreter.h"
 #include "compiler/passes/pipeline.h"
-#include "edgekiln/v1/program.pb.h"
 #include "gtest/gtest.h"
-#include "simfarm/session/session.h"
 #include "tests/c_targets/firmware_build.h"
+#include "tests/c_targets/firmware_comparison.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/skip.h"
 
@@ -64,50 +57,10 @@ const char* const kLargeModels[] = {
     "ultraface_slim_fp32.onnx",
 };
 
-// Runs two samples on both and compares every layer.
 void ExpectSame(const Graph& graph, const std::string& target,
                 v1::CRecipe::Kernels kernels) {
-  const auto machine = MachineOf(target);
-  ASSERT_TRUE(machine.ok()) << machine.status();
-  const auto built = BuildFirmware(graph, *machine, kernels);
-  ASSERT_TRUE(built.ok()) << built.status();
-  simfarm::SessionOptions options;
-  for (const compiler::Tensor& tensor : graph.tensors) {
-    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
-  }
-  const auto session =
-      simfarm::LoadSession(built->program, built->elf, *machine, options);
-  ASSERT_TRUE(session.ok()) << session.status();
-  const auto reference = compiler::Interpreter::Create(
-      graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors});
-  ASSERT_TRUE(reference.ok()) << reference.status();
-  for (uint64_t sample = 0; sample < 2; ++sample) {
-    const std::vector<std::string> values =
-        compiler::RandomInputs(graph, sample);
-    std::vector<absl::string_view> inputs(values.begin(), values.end());
-    ASSERT_TRUE((*reference)->Run(inputs).ok());
-    int taps = 0;
-    const auto visit = [&](const v1::Program::Tap& tap,
-                           absl::string_view bytes) {
-      ++taps;
-      EXPECT_TRUE((*reference)->value(tap.tensor()) == bytes)
-          << "sample " << sample << ", layer "
-          << built->program.layers(tap.step()).id();
-      return absl::OkStatus();
-    };
-    std::vector<std::string> outputs;
-    // The first run checks every access, too.
-    const absl::Status ran =
-        sample == 0 ? (*session)->RunChecked(inputs, visit, &outputs).status()
-                    : (*session)->Run(inputs, visit, &outputs);
-    ASSERT_TRUE(ran.ok()) << ran;
-    EXPECT_EQ(taps, built->program.taps_size());
-    ASSERT_EQ(outputs.size(), graph.outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      EXPECT_TRUE((*reference)->value(graph.outputs[i]) == outputs[i])
-          << "output " << i;
-    }
-  }
+  const absl::Status same = CompareFirmware(graph, target, kernels);
+  EXPECT_TRUE(same.ok()) << same;
 }
 
 class FirmwareModelsTest : public testing::TestWithParam<const char*> {

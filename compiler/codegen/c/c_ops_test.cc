@@ -23,17 +23,6 @@ namespace {
 
 constexpr int kAttempts = 60;
 
-using Pair = std::pair<std::string, v1::ElementType>;
-
-// All accepted pairs, in an order that mixes kinds.
-std::vector<Pair> AllPairs() {
-  std::vector<Pair> pairs;
-  for (const auto& [kind, types] : AcceptedCases(kAttempts)) {
-    for (const v1::ElementType type : types) pairs.emplace_back(kind, type);
-  }
-  return pairs;
-}
-
 absl::StatusOr<CNetwork> NetworkOf(Graph graph, const std::string& name,
                                    CRecipe recipe, int invocations) {
   COptions options;
@@ -49,24 +38,11 @@ absl::StatusOr<CNetwork> NetworkOf(Graph graph, const std::string& name,
   return network;
 }
 
-// Every accepted pair in some graph of several ops.
 std::vector<Graph> GraphsOfAllPairs(int ops_per_graph, uint64_t seed) {
-  std::vector<Graph> graphs;
-  const std::vector<Pair> pairs = AllPairs();
-  // Neighbours in the list are of one kind: far ones go together.
-  const size_t count = (pairs.size() + ops_per_graph - 1) / ops_per_graph;
-  for (size_t g = 0; g < count; ++g) {
-    OpCases cases(++seed);
-    for (size_t i = g; i < pairs.size(); i += count) {
-      bool added = false;
-      for (int attempt = 0; attempt < 1000 && !added; ++attempt) {
-        added = cases.Add(pairs[i].first, pairs[i].second);
-      }
-      EXPECT_TRUE(added) << pairs[i].first << " " << pairs[i].second;
-    }
-    graphs.push_back(cases.Take());
-  }
-  return graphs;
+  absl::StatusOr<std::vector<Graph>> graphs =
+      GraphsOfAllCases(ops_per_graph, seed);
+  EXPECT_TRUE(graphs.ok()) << graphs.status();
+  return graphs.ok() ? *std::move(graphs) : std::vector<Graph>();
 }
 
 // Outputs of a network keep the order of the graph in every recipe: all but the

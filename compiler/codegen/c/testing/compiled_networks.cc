@@ -341,6 +341,17 @@ absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
                               : absl::InternalError("too much was written");
 }
 
+bool SameValues(v1::ElementType type, absl::string_view a,
+                absl::string_view b) {
+  if (a == b) return true;
+  const auto bytes = static_cast<size_t>(ElementBytes(type));
+  if (a.size() != b.size() || a.size() % bytes != 0) return false;
+  for (size_t at = 0; at < a.size(); at += bytes) {
+    if (!SameValue(type, a.data() + at, b.data() + at, bytes)) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> RandomInputs(const Graph& graph, uint64_t seed) {
   Rng rng(seed);
   std::vector<std::string> inputs;

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "compiler/codegen/c/c_sources.h"
 #include "compiler/ir/graph.h"
 
@@ -33,6 +34,9 @@ struct CCompiler {
 // INTERNAL with what differs, or what the compiler says.
 absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
                                     const CCompiler& compiler);
+
+// Whether dense values of that type are the same bits, but one NaN for another.
+bool SameValues(v1::ElementType type, absl::string_view a, absl::string_view b);
 
 // Random values for every input that is not a state: see op_cases.h for the
 // names that limit them.

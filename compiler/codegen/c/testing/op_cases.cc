@@ -106,4 +106,31 @@ std::map<std::string, std::set<v1::ElementType>> AcceptedCases(int attempts) {
   return accepted;
 }
 
+absl::StatusOr<std::vector<Graph>> GraphsOfAllCases(int ops_per_graph,
+                                                    uint64_t seed) {
+  constexpr int kAttempts = 60;
+  std::vector<std::pair<std::string, v1::ElementType>> pairs;
+  for (const auto& [kind, types] : AcceptedCases(kAttempts)) {
+    for (const v1::ElementType type : types) pairs.emplace_back(kind, type);
+  }
+  std::vector<Graph> graphs;
+  // Neighbours in the list are of one kind: far ones go together.
+  const size_t count = (pairs.size() + ops_per_graph - 1) / ops_per_graph;
+  for (size_t g = 0; g < count; ++g) {
+    OpCases cases(++seed);
+    for (size_t i = g; i < pairs.size(); i += count) {
+      bool added = false;
+      for (int attempt = 0; attempt < 1000 && !added; ++attempt) {
+        added = cases.Add(pairs[i].first, pairs[i].second);
+      }
+      if (!added) {
+        return absl::InternalError(absl::StrCat(
+            pairs[i].first, " of ", v1::ElementType_Name(pairs[i].second)));
+      }
+    }
+    graphs.push_back(cases.Take());
+  }
+  return graphs;
+}
+
 }  // namespace edgekiln::compiler

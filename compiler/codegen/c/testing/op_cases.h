@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/rng.h"
 #include "compiler/ir/graph.h"
 
@@ -41,6 +42,11 @@ class OpCases {
 
 // (kind, type) that some attempt of `attempts` gets accepted.
 std::map<std::string, std::set<v1::ElementType>> AcceptedCases(int attempts);
+
+// Every accepted pair, each in one of several graphs of so many ops. INTERNAL
+// if a pair is not accepted again within a thousand attempts.
+absl::StatusOr<std::vector<Graph>> GraphsOfAllCases(int ops_per_graph,
+                                                    uint64_t seed);
 
 }  // namespace edgekiln::compiler
 
