@@ -5,6 +5,7 @@
 #include "compiler/codegen/firmware/emit_firmware.h"
 #include "server/worker/stages/stages.h"
 #include "target/builtin.h"
+#include "target/firmware.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
@@ -29,13 +30,15 @@ absl::StatusOr<v1::Machine> MachineOf(const std::string& target) {
   return absl::NotFoundError(absl::StrCat("no target ", target));
 }
 
-absl::StatusOr<BuiltFirmware> BuildFirmware(const compiler::Graph& graph,
-                                            const v1::Machine& machine,
-                                            v1::CRecipe::Kernels kernels) {
+absl::StatusOr<BuiltFirmware> BuildFirmware(
+    const compiler::Graph& graph, const v1::Machine& machine,
+    v1::CRecipe::Kernels kernels,
+    const std::function<void(v1::CSourceTree&)>& edit) {
   v1::CRecipe recipe;
   recipe.set_kernels(kernels);
-  EK_ASSIGN_OR_RETURN(const compiler::FirmwareSources emitted,
+  EK_ASSIGN_OR_RETURN(compiler::FirmwareSources emitted,
                       compiler::EmitFirmware(graph, machine, recipe));
+  if (edit != nullptr) edit(emitted.sources);
   const std::string program = emitted.program.SerializeAsString();
   const std::string sources = emitted.sources.SerializeAsString();
   const std::string chip = machine.SerializeAsString();
@@ -45,7 +48,10 @@ absl::StatusOr<BuiltFirmware> BuildFirmware(const compiler::Graph& graph,
   inputs.Add("machine", chip);
   v1::BuildFirmwareOptions options;
   options.mutable_compiler()->set_family(v1::GCC);
-  options.mutable_compiler()->set_program("riscv64-unknown-elf-gcc");
+  const target::CompilerUse* const gcc =
+      target::FindCompiler(machine.firmware().processor(), v1::GCC);
+  if (gcc == nullptr) return absl::NotFoundError("no gcc for the processor");
+  options.mutable_compiler()->set_program(gcc->program);
   EK_ASSIGN_OR_RETURN(const server::StageOutput built,
                       server::RunBuildFirmware(options, inputs));
   BuiltFirmware firmware;

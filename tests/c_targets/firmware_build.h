@@ -4,10 +4,12 @@
 // Networks as firmware, without a daemon: what the stages emit_c and
 // build_firmware make of them.
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/firmware.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -24,10 +26,12 @@ struct BuiltFirmware {
   std::string elf;
 };
 
-// `graph` is verified; `machine` is of a RISC-V target.
-absl::StatusOr<BuiltFirmware> BuildFirmware(const compiler::Graph& graph,
-                                            const v1::Machine& machine,
-                                            v1::CRecipe::Kernels kernels);
+// `graph` is verified; gcc for the machine's processor is there. `edit` may
+// change the files before they are compiled.
+absl::StatusOr<BuiltFirmware> BuildFirmware(
+    const compiler::Graph& graph, const v1::Machine& machine,
+    v1::CRecipe::Kernels kernels,
+    const std::function<void(v1::CSourceTree&)>& edit = nullptr);
 
 }  // namespace edgekiln::tests
 

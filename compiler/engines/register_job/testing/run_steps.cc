@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
@@ -283,13 +282,13 @@ void RunSteps(const v1::Machine& machine, const v1::RegionPlan& plan,
               const RegionCode& code, Memories& memories) {
   const auto view = target::RegisterJobsView::Create(machine, plan.engine());
   ASSERT_TRUE(view.ok()) << view.status();
-  std::optional<int32_t> running;
+  int32_t running = -1;  // None.
   const auto finish = [&] {
-    if (!running) return;
-    Job(*view, VariablesOf(code.steps[*running].register_writes()),
+    if (running < 0) return;
+    Job(*view, VariablesOf(code.steps[running].register_writes()),
         memories.bytes[target::LocalMemoryOf(machine, plan.engine())])
         .Run();
-    running.reset();
+    running = -1;
   };
   for (int32_t s = 0; s < plan.steps_size(); ++s) {
     for (const int32_t job : plan.steps(s).after()) {
@@ -300,7 +299,7 @@ void RunSteps(const v1::Machine& machine, const v1::RegionPlan& plan,
     const bool is_job = plan.steps(s).kind() == v1::RegionPlan::Step::JOB;
     ASSERT_EQ(is_job, code.steps[s].has_register_writes());
     if (is_job) {
-      ASSERT_FALSE(running.has_value()) << "step " << s << " finds it busy";
+      ASSERT_LT(running, 0) << "step " << s << " finds it busy";
       running = s;
     } else {
       RunMove(machine, code, code.steps[s].move(), memories);

@@ -1,0 +1,181 @@
+// Networks as Arm firmware, on QEMU's boards: start-up, linker script and code
+// compute the recorded outputs.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "compiler/codegen/c/identifiers.h"
+#include "compiler/codegen/c/testing/op_cases.h"
+#include "compiler/codegen/firmware/check_files.h"
+#include "gtest/gtest.h"
+#include "tests/c_targets/firmware_build.h"
+#include "tests/support/skip.h"
+
+namespace edgekiln::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kQemu[] = "/usr/bin/qemu-system-arm";
+constexpr char kGcc[] = "/usr/bin/arm-none-eabi-gcc";
+
+struct Board {
+  const char* target;
+  const char* machine;  // QEMU's name.
+  int64_t flash_bytes;  // At 0.
+  int64_t ram_bytes;    // At 0x20000000.
+};
+
+constexpr Board kBoards[] = {
+    {"cortex-m0plus", "microbit", 256 << 10, 16 << 10},
+    {"cortex-m4", "mps2-an386", 4 << 20, 4 << 20},
+    {"cortex-m7", "mps2-an500", 4 << 20, 4 << 20},
+    {"cortex-m55", "mps3-an547", 512 << 10, 512 << 10},
+};
+
+// The target with the board's memories.
+v1::Machine MachineFor(const Board& board) {
+  const auto machine = MachineOf(board.target);
+  EXPECT_TRUE(machine.ok()) << machine.status();
+  v1::Machine changed = machine.value_or(v1::Machine());
+  for (v1::ResolvedMemory& memory : *changed.mutable_memories()) {
+    const bool flash = memory.name() == "flash";
+    memory.set_base_address(flash ? 0 : 0x20000000);
+    memory.set_capacity_bytes(flash ? board.flash_bytes : board.ram_bytes);
+  }
+  return changed;
+}
+
+// What runs in place of the network: check.c of the bundle without a library,
+// which ends QEMU by semihosting; exit code 0 if all is equal.
+constexpr char kCheck[] = R"(
+#include <stddef.h>
+static void end(int wrong) {
+  register int operation __asm__("r0") = 0x18; /* SYS_EXIT */
+  register int reason __asm__("r1") = wrong ? 0x20024 : 0x20026;
+  __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(reason) : "memory");
+}
+static void *memcpy(void *to, const void *from, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    ((volatile char *)to)[i] = ((const char *)from)[i];
+  }
+  return to;
+}
+static int memcmp(const void *a, const void *b, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    if (((const volatile char *)a)[i] != ((const char *)b)[i]) return 1;
+  }
+  return 0;
+}
+#define printf(...) ((void)0)
+#define main ek_check_main
+)";
+
+void AddCheck(const compiler::Graph& graph, v1::Processor processor,
+              v1::CSourceTree& tree) {
+  const std::string prefix = compiler::CPrefix(graph.name);
+  const auto files = compiler::CheckFiles(graph, processor);
+  ASSERT_TRUE(files.ok()) << files.status();
+  for (const compiler::CFile& file : *files) {
+    if (file.path == "Makefile") continue;
+    v1::CSourceTree::File& added = *tree.add_files();
+    added.set_path(file.path);
+    added.set_text(file.text);
+    if (file.path != "check.c") continue;
+    added.set_text(absl::StrCat(
+        kCheck,
+        absl::StrReplaceAll(file.text, {{"#include <stdio.h>\n", ""},
+                                        {"#include <string.h>\n", ""}}),
+        "int ek_check(void);\nint ek_check(void) {\n  end(main());\n"
+        "  return 0;\n}\n"));
+  }
+  for (v1::CSourceTree::File& file : *tree.mutable_files()) {
+    if (file.path() != "start.S") continue;
+    file.set_text(absl::StrReplaceAll(
+        file.text(), {{absl::StrCat(prefix, "_invoke"), "ek_check"}}));
+  }
+}
+
+// The exit code of QEMU.
+int Run(const Board& board, const std::string& elf) {
+  const fs::path file =
+      fs::temp_directory_path() /
+      absl::StrCat("ek_arm_", board.target, "_", getpid(), ".elf");
+  std::ofstream(file, std::ios::binary) << elf;
+  const int status = std::system(
+      absl::StrCat("timeout 60 ", kQemu, " -M ", board.machine,
+                   " -nographic -monitor none -serial null "
+                   "-semihosting-config enable=on,target=native -kernel ",
+                   file.string(), " > /dev/null 2>&1")
+          .c_str());
+  fs::remove(file);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+class ArmFirmwareTest : public testing::TestWithParam<Board> {
+ protected:
+  void SetUp() override {
+    for (const char* program : {kQemu, kGcc}) {
+      if (!fs::exists(program)) EK_SKIP(absl::StrCat("no ", program));
+    }
+  }
+
+  static absl::StatusOr<BuiltFirmware> Build(const compiler::Graph& graph,
+                                             bool wrong = false) {
+    const v1::Machine machine = MachineFor(GetParam());
+    return BuildFirmware(
+        graph, machine, v1::CRecipe::KERNELS_UNSPECIFIED,
+        [&](v1::CSourceTree& tree) {
+          AddCheck(graph, machine.firmware().processor(), tree);
+          if (!wrong) return;
+          for (v1::CSourceTree::File& file : *tree.mutable_files()) {
+            if (file.path() == "check_data.h") {
+              file.set_text(absl::StrReplaceAll(
+                  file.text(), {{"output_1_0", "output_1_0_"}}));
+              absl::StrAppend(file.mutable_text(),
+                              "static const unsigned char output_1_0[64];\n");
+            }
+          }
+        });
+  }
+
+  // Int8 kernels and floats, as far as the smallest board has room.
+  static compiler::Graph Network() {
+    compiler::OpCases cases(7);
+    for (const char* kind : {"conv2d", "depthwise_conv2d", "fully_connected",
+                             "add", "softmax", "average_pool2d"}) {
+      for (const v1::ElementType type : {v1::INT8, v1::FLOAT32}) {
+        bool added = false;
+        for (int i = 0; i < 1000 && !added; ++i) added = cases.Add(kind, type);
+        EXPECT_TRUE(added) << kind;
+      }
+    }
+    return cases.Take();
+  }
+};
+
+TEST_P(ArmFirmwareTest, ComputesTheRecordedOutputs) {
+  const auto built = Build(Network());
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_EQ(Run(GetParam(), built->elf), 0);
+}
+
+TEST_P(ArmFirmwareTest, AWrongOutputIsNoticed) {
+  const auto built = Build(Network(), /*wrong=*/true);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_EQ(Run(GetParam(), built->elf), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Boards, ArmFirmwareTest, testing::ValuesIn(kBoards), [](const auto& info) {
+      return absl::StrReplaceAll(info.param.target, {{"-", "_"}});
+    });
+
+}  // namespace
+}  // namespace edgekiln::tests
