@@ -1,9 +1,11 @@
 // Networks as Arm firmware, on QEMU's boards: start-up, linker script and code
 // compute the recorded outputs.
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ struct Board {
   int64_t flash_bytes;  // At 0.
   int64_t ram_bytes;    // At 0x20000000.
 };
+
+void PrintTo(const Board& board, std::ostream* out) { *out << board.target; }
 
 constexpr Board kBoards[] = {
     {"cortex-m0plus", "microbit", 256 << 10, 16 << 10},
@@ -95,6 +99,8 @@ void AddCheck(const compiler::Graph& graph, v1::Processor processor,
         "int ek_check(void);\nint ek_check(void) {\n  end(main());\n"
         "  return 0;\n}\n"));
   }
+  std::sort(tree.mutable_files()->begin(), tree.mutable_files()->end(),
+            [](const auto& a, const auto& b) { return a.path() < b.path(); });
   for (v1::CSourceTree::File& file : *tree.mutable_files()) {
     if (file.path() != "start.S") continue;
     file.set_text(absl::StrReplaceAll(
@@ -103,7 +109,7 @@ void AddCheck(const compiler::Graph& graph, v1::Processor processor,
 }
 
 // The exit code of QEMU.
-int Run(const Board& board, const std::string& elf) {
+int RunOnBoard(const Board& board, const std::string& elf) {
   const fs::path file =
       fs::temp_directory_path() /
       absl::StrCat("ek_arm_", board.target, "_", getpid(), ".elf");
@@ -163,13 +169,13 @@ class ArmFirmwareTest : public testing::TestWithParam<Board> {
 TEST_P(ArmFirmwareTest, ComputesTheRecordedOutputs) {
   const auto built = Build(Network());
   ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_EQ(Run(GetParam(), built->elf), 0);
+  EXPECT_EQ(RunOnBoard(GetParam(), built->elf), 0);
 }
 
 TEST_P(ArmFirmwareTest, AWrongOutputIsNoticed) {
   const auto built = Build(Network(), /*wrong=*/true);
   ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_EQ(Run(GetParam(), built->elf), 1);
+  EXPECT_EQ(RunOnBoard(GetParam(), built->elf), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(
