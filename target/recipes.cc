@@ -115,7 +115,8 @@ absl::StatusOr<v1::CRecipe> ResolveC(const v1::TargetDescriptor& descriptor,
   if (!descriptor.host().has_firmware() ||
       !v1::CRecipe::Kernels_IsValid(recipe.c_kernels())) {
     return InvalidTarget(
-        {.what = "kernels of C code for a target that has none, or unknown ones",
+        {.what =
+             "kernels of C code for a target that has none, or unknown ones",
          .where = "c_kernels",
          .limit = "SMALL, PLAIN, UMA, TABLE, where host has firmware",
          .fix = "leave c_kernels out"});

@@ -187,11 +187,11 @@ absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
                         EvaluateConstant(memory.wait_cycles_expr(), values),
                         absl::StrCat(where, ": wait_cycles_expr"));
     if (wait < 0 || wait > kMaxWaitCycles) {
-      return InvalidTarget({.what = absl::StrCat("value ", wait,
-                                                 " is out of range"),
-                            .where = absl::StrCat(where, ": wait_cycles_expr"),
-                            .limit = absl::StrCat("0 to ", kMaxWaitCycles),
-                            .fix = "correct the expression"});
+      return InvalidTarget(
+          {.what = absl::StrCat("value ", wait, " is out of range"),
+           .where = absl::StrCat(where, ": wait_cycles_expr"),
+           .limit = absl::StrCat("0 to ", kMaxWaitCycles),
+           .fix = "correct the expression"});
     }
     resolved->set_wait_cycles(static_cast<int32_t>(wait));
   }

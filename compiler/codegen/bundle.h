@@ -30,12 +30,12 @@ struct BundleOrigin {
 };
 
 // What `compile -o DIR` writes, in order of path: the program, each command
-// stream with its disassembly, the flash content (of firmware, the ELF file; none
-// without a compiler), a readable memory map, `network_document` (none if it is
-// empty), `more`, and a manifest with the digest of every file. Map and manifest tell of each input
-// and output where it lies, how it is quantized, and what the caller converts
-// from and to: `graph` is what the program was made of. Same arguments, same
-// bytes.
+// stream with its disassembly, the flash content (of firmware, the ELF file;
+// none without a compiler), a readable memory map, `network_document` (none if
+// it is empty), `more`, and a manifest with the digest of every file. Map and
+// manifest tell of each input and output where it lies, how it is quantized,
+// and what the caller converts from and to: `graph` is what the program was
+// made of. Same arguments, same bytes.
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Program& program, const v1::Graph& graph,
     absl::string_view constants, const v1::Machine& machine,

@@ -45,9 +45,7 @@ class Search {
  public:
   Search(const Graph& graph, const std::vector<bool>& integer,
          TensorQuantizations& quantizations)
-      : graph_(graph),
-        quantizations_(quantizations),
-        outputs_(graph) {
+      : graph_(graph), quantizations_(quantizations), outputs_(graph) {
     for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
       if (integer[i] && IsSource(i)) sources_.push_back(i);
     }

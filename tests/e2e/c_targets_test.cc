@@ -148,7 +148,7 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
                                     "CFLAGS=-O1 -Wall -Wextra -Werror "
                                     "-fsanitize=address,undefined"},
                       .environment = {},
-       .stdout_path = said,
+                      .stdout_path = said,
                       .stderr_path = cluster().sandbox().Path("make.err")});
   ASSERT_NE(make, nullptr);
   EXPECT_EQ(make->WaitFor(absl::Seconds(120)), 0)

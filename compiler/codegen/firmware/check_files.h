@@ -11,9 +11,9 @@
 namespace edgekiln::compiler {
 
 // What comes beside the C files of a network, so that its user can build and
-// check them: `Makefile`, `check.c` and `check_data.h`, which has two samples of
-// seeded inputs and what the reference interpreter computes of them (one where
-// they take more than 1 MiB, none above 16 MiB).
+// check them: `Makefile`, `check.c` and `check_data.h`, which has two samples
+// of seeded inputs and what the reference interpreter computes of them (one
+// where they take more than 1 MiB, none above 16 MiB).
 absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
                                               v1::Processor processor);
 

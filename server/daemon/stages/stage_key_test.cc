@@ -228,7 +228,8 @@ TEST(StageKeyTest, KernelsAndTheCompilersFilesCount) {
   insert();
   options.mutable_emit_c()->mutable_recipe()->set_kernels(v1::CRecipe::PLAIN);
   insert();
-  v1::Compiler& compiler = *options.mutable_build_firmware()->mutable_compiler();
+  v1::Compiler& compiler =
+      *options.mutable_build_firmware()->mutable_compiler();
   compiler.set_family(v1::GCC);
   insert();
   compiler.set_family(v1::CLANG);
