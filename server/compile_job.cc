@@ -177,9 +177,12 @@ Task<absl::Status> CompileJob::DescribeAll() {
     if (run.resolve != nullptr) {
       const auto resolved = co_await ResolvedTarget(request_, run);
       if (!resolved.ok()) continue;  // That target's own failure.
-      EK_CO_ASSIGN_OR_RETURN(v1::BlobRef capabilities,
-                             Only(**resolved, "capabilities"));
-      inputs.push_back(std::move(capabilities));
+      // Where there are no engines, nothing is to be placed.
+      if (!HasFirmware((*resolved)->summary().target())) {
+        EK_CO_ASSIGN_OR_RETURN(v1::BlobRef capabilities,
+                               Only(**resolved, "capabilities"));
+        inputs.push_back(std::move(capabilities));
+      }
     }
     const auto describing = run.stages.Start("describe", options, inputs);
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& described,

@@ -41,6 +41,13 @@ TEST_F(FirmwareJobTest, IsBuiltAndRunsOnTheFirstSample) {
   EXPECT_THAT(report.warnings(), IsEmpty());
 }
 
+TEST_F(FirmwareJobTest, InspectingPlacesNoLayers) {
+  const JobResult result = Run(Request("int8 net", {kCore}, {v1::INSPECT}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.description.layers_size(), 1);
+  EXPECT_EQ(result.description.layers(0).id(), "conv1");
+}
+
 TEST_F(FirmwareJobTest, CyclesAloneNeedNoSample) {
   v1::CreateJobRequest request = Request("int8 net", {kCore}, {v1::PROFILE});
   request.mutable_options()->set_timing_only(true);
