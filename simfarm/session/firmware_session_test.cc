@@ -597,23 +597,24 @@ TEST_F(FirmwareSessionTest, RefusesWhatCannotRun) {
        }},
       {"no output 9",
        [](auto* p, auto*) { p->mutable_carries(0)->set_output(9); }},
-      {"no class of instructions \"lod\"",
+      {"no instruction class \"lod\"",
        [](auto*, auto* m) { AddCost(m, "lod", 2); }},
-      {"\"load\" occurs twice",
+      {"the class occurs twice",
        [](auto*, auto* m) {
          AddCost(m, "load", 2);
          AddCost(m, "load", 3);
        }},
-      {"4294967297 cycles",
+      {"value 4294967297 is out of range",
        [](auto*, auto* m) { AddCost(m, "load", (int64_t{1} << 32) + 1); }},
-      {"takes 0 cycles", [](auto*, auto* m) { AddCost(m, "load", 0); }},
+      {"value 0 is out of range",
+       [](auto*, auto* m) { AddCost(m, "load", 0); }},
       {"-1 wait cycles",
        [](auto*, auto* m) { m->mutable_memories(0)->set_wait_cycles(-1); }},
       {"exit device",
        [](auto*, auto* m) {
          m->mutable_memories(0)->set_base_address(0x100000);
        }},
-      {"multiples of 4",
+      {"multiples of 16",
        [](auto*, auto* m) {
          m->mutable_memories(0)->set_capacity_bytes(4095);
        }},
