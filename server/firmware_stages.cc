@@ -36,6 +36,68 @@ absl::Status UnknownCompiler(const target::ProcessorInfo& processor,
        .fix = absl::StrCat("--compiler ", names[0])});
 }
 
+// Without a compiler there is nothing better to go by.
+absl::Status CheckEstimates(const v1::StageSummary::Emit& emit) {
+  for (const v1::MemoryUse& use : emit.memories()) {
+    if (use.used_bytes() <= use.capacity_bytes()) continue;
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kUser,
+         .reason = "FIRMWARE_DOES_NOT_FIT",
+         .what = "by estimate, the firmware does not fit",
+         .where = absl::StrCat("memory ", use.name()),
+         .limit = absl::StrCat(use.capacity_bytes(), " bytes"),
+         .need = absl::StrCat("about ", use.used_bytes(), " bytes"),
+         .fix = "use a target with more of this memory, a smaller model, or a "
+                "compiler, which knows it exactly"});
+  }
+  return absl::OkStatus();
+}
+
+// A stage that is over, and the compiler that it ran.
+struct Built {
+  std::shared_ptr<PendingStage> stage;
+  v1::Compiler compiler;
+};
+
+// The compiler that it was to run is gone, or is another by now.
+bool LostItsCompiler(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() && (detail->reason == "COMPILER_MISSING" ||
+                                detail->reason == "COMPILER_CHANGED");
+}
+
+// Workers come and go: where one with another compiler of that name is there,
+// that is taken instead.
+Task<Built> Build(v1::CompilerFamily family, const std::string& program,
+                  const Firmware& firmware, const v1::BlobRef& machine,
+                  JobContext& context, TargetRun& run) {
+  constexpr int kAttempts = 3;
+  v1::StageOptions options;
+  v1::Compiler& compiler =
+      *options.mutable_build_firmware()->mutable_compiler();
+  compiler.set_family(family);
+  compiler.set_program(program);
+  std::optional<v1::Compiler> found = context.FindCompiler(family, program);
+  for (int attempt = 1;; ++attempt) {
+    compiler.set_digest(found.has_value() ? found->digest() : "");
+    const auto stage =
+        run.stages.Start("build_firmware", options,
+                         {firmware.program, firmware.c_sources, machine});
+    const auto& result = co_await ResultOf(stage);
+    const std::optional<v1::Compiler> now =
+        context.FindCompiler(family, program);
+    if (result.ok() || attempt == kAttempts || !now.has_value() ||
+        now->digest() == compiler.digest() ||
+        !LostItsCompiler(result.status())) {
+      // By now a worker has shown it, if it was not known before.
+      co_return Built{stage,
+                      found.has_value() ? *found : now.value_or(compiler)};
+    }
+    found = now;
+  }
+}
+
 }  // namespace
 
 Task<absl::StatusOr<Firmware>> MakeFirmware(
@@ -65,28 +127,19 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
   Firmware firmware = {.emitting = emitting};
   EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(emitted, "program"));
   EK_CO_ASSIGN_OR_RETURN(firmware.c_sources, Only(emitted, "c_sources"));
-  if (family == v1::NO_COMPILER) co_return firmware;
-
-  v1::StageOptions build;
-  v1::Compiler& compiler = *build.mutable_build_firmware()->mutable_compiler();
-  compiler.set_family(family);
-  compiler.set_program(use->program);
-  const std::optional<v1::Compiler> found =
-      context.FindCompiler(family, use->program);
-  if (found.has_value()) compiler.set_digest(found->digest());
-  const auto building = run.stages.Start(
-      "build_firmware", build, {firmware.program, firmware.c_sources, machine});
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& built,
-                         co_await ResultOf(building));
-  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(built, "program"));
-  EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(built, "constants"));
+  if (family == v1::NO_COMPILER) {
+    EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
+    co_return firmware;
+  }
+  const Built built =
+      co_await Build(family, use->program, firmware, machine, context, run);
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
+                         co_await ResultOf(built.stage));
+  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(result, "program"));
+  EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(result, "constants"));
   firmware.is_simulated = processor->is_simulated;
-  firmware.emitting = building;
-  // By now a worker has shown it.
-  *run.report.mutable_compiler() =
-      found.has_value()
-          ? *found
-          : context.FindCompiler(family, use->program).value_or(compiler);
+  firmware.emitting = built.stage;
+  *run.report.mutable_compiler() = built.compiler;
   co_return firmware;
 }
 

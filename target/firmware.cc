@@ -111,22 +111,36 @@ absl::Span<const InstructionClass> InstructionClasses() {
   return kClasses;
 }
 
-absl::Span<const std::string> CodeFlags() {
-  static const auto* const flags = new std::vector<std::string>{
-      "-std=c99",
-      "-O2",
-      "-ffreestanding",
-      // The linker script places the arena by its section.
-      "-fdata-sections",
-      // As the reference rounds: after every operation.
-      "-ffp-contract=off",
-      // Else loops become calls of memcpy() and memset().
-      "-fno-tree-loop-distribute-patterns",
-      // gcc 12: fewer instructions without, on processors of one issue.
-      "-fno-schedule-insns",
-      "-fno-tree-vectorize",
+std::vector<std::string> CompileFlags(const CompilerUse& use) {
+  std::vector<std::string> flags = use.flags;
+  const auto add = [&flags](const std::vector<std::string>& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
   };
-  return *flags;
+  add({"-std=c99", "-O2", "-ffreestanding",
+       // The linker script places the arena by its section.
+       "-fdata-sections",
+       // As the reference rounds: after every operation.
+       "-ffp-contract=off", "-fno-tree-vectorize"});
+  if (use.family == v1::GCC) {
+    // Else loops become calls of memcpy() and memset(); clang's -ffreestanding
+    // does the same. On processors of one issue, gcc 12 takes fewer
+    // instructions without scheduling.
+    add({"-fno-tree-loop-distribute-patterns", "-fno-schedule-insns"});
+  }
+  // Nothing of it depends on the compiler's defaults, which packages change.
+  add({"-fno-pic", "-fno-pie", "-fno-stack-protector",
+       "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"});
+  return flags;
+}
+
+std::vector<std::string> LinkFlags(const CompilerUse& use) {
+  std::vector<std::string> flags = use.flags;
+  for (const char* flag :
+       {"-nostdlib", "-nostartfiles", "-static", "-no-pie",
+        "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-T,firmware.ld"}) {
+    flags.emplace_back(flag);
+  }
+  return flags;
 }
 
 }  // namespace edgekiln::target

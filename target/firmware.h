@@ -45,9 +45,11 @@ struct InstructionClass {
 };
 absl::Span<const InstructionClass> InstructionClasses();
 
-// Flags that decide what the code computes and that it needs no library, the
-// same for all processors.
-absl::Span<const std::string> CodeFlags();
+// How a file of a network is compiled: for the processor, as the reference
+// computes, without a library.
+std::vector<std::string> CompileFlags(const CompilerUse& use);
+// How the objects are linked, with firmware.ld beside them.
+std::vector<std::string> LinkFlags(const CompilerUse& use);
 
 }  // namespace edgekiln::target
 

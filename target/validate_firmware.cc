@@ -1,5 +1,6 @@
 #include "target/validate_firmware.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ constexpr int64_t kStackAlignment = 16;
 // docs/targets/rv32.md, section 8.
 constexpr uint64_t kExitDevice = 0x100000;
 constexpr uint64_t kExitDeviceBytes = 4;
+// What a simulated core may have in all.
+constexpr int64_t kMaxMemoryBytes = int64_t{1} << 30;
+constexpr uint64_t kAddressSpace = uint64_t{1} << 32;
 
 const InstructionClass* FindClass(const std::string& name) {
   for (const InstructionClass& each : InstructionClasses()) {
@@ -75,6 +79,42 @@ absl::Status CheckCosts(const v1::Machine::Firmware& firmware) {
   return absl::OkStatus();
 }
 
+// Code and constants are linked into one memory, all else into another.
+absl::Status CheckContents(const v1::Machine& machine) {
+  const v1::ResolvedMemory* flash = nullptr;
+  int64_t bytes = 0;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    bytes += std::min(memory.capacity_bytes(), kMaxMemoryBytes + 1);
+    const bool holds[] = {Holds(memory, v1::MemoryDescriptor::CODE),
+                          Holds(memory, v1::MemoryDescriptor::CONSTANTS)};
+    if (!holds[0] && !holds[1]) continue;
+    const bool both =
+        holds[0] && holds[1] && memory.host_reaches() && !IsWritable(memory);
+    if (flash != nullptr || !both) {
+      return InvalidFirmware(
+          {.what = "code and constants are not in one memory of their own",
+           .where = absl::StrCat("memory \"", memory.name(), "\": holds"),
+           .need = "one memory that holds CODE and CONSTANTS, and no "
+                   "ACTIVATIONS",
+           .fix = "`edgekiln targets show rv32imc` is a valid one"});
+    }
+    flash = &memory;
+  }
+  if (flash == nullptr) {
+    return InvalidFirmware({.what = "no memory holds CODE and CONSTANTS",
+                            .where = "memories: holds",
+                            .fix = "`edgekiln targets show rv32imc` is a valid "
+                                   "one"});
+  }
+  if (bytes <= kMaxMemoryBytes) return absl::OkStatus();
+  return InvalidFirmware(
+      {.what = "the memories are larger than firmware can use",
+       .where = "memories: capacity_bytes_expr",
+       .limit = absl::StrCat(kMaxMemoryBytes, " bytes in all"),
+       .need = absl::StrCat(bytes, " bytes or more"),
+       .fix = "make them smaller"});
+}
+
 absl::Status CheckMemory(const v1::ResolvedMemory& memory, bool simulated) {
   const std::string where = absl::StrCat("memory \"", memory.name(), "\"");
   const uint64_t base = memory.base_address();
@@ -84,6 +124,14 @@ absl::Status CheckMemory(const v1::ResolvedMemory& memory, bool simulated) {
         {.what = "base and capacity are no multiples of 16",
          .where = where,
          .fix = "round them: firmware is linked to these addresses"});
+  }
+  if (base + size > kAddressSpace - kStackAlignment) {
+    return InvalidFirmware(
+        {.what = "the memory reaches to the end of the addresses",
+         .where = where,
+         .limit =
+             absl::StrFormat("an end of 0x%x", kAddressSpace - kStackAlignment),
+         .fix = "correct base_address or capacity_bytes_expr"});
   }
   if (simulated && base < kExitDevice + kExitDeviceBytes &&
       kExitDevice < base + size) {
@@ -118,6 +166,7 @@ absl::Status ValidateFirmware(const v1::Machine& machine) {
          .fix = "leave out either: hosts that drive engines have costs"});
   }
   EK_RETURN_IF_ERROR(CheckCosts(firmware));
+  EK_RETURN_IF_ERROR(CheckContents(machine));
   int64_t ram = 0;
   const bool simulated = FindProcessor(firmware.processor())->is_simulated;
   for (const v1::ResolvedMemory& memory : machine.memories()) {

@@ -92,6 +92,8 @@ absl::Status FirmwareMachine::ErrorOf(const rv32::Fault& fault) const {
   absl::Status error = rv32::FaultError(fault);
   if (fault.kind == rv32::FaultKind::kStackOverflow) {
     ErrorDetail detail = GetErrorDetail(error).value_or(ErrorDetail());
+    detail.reason = "STACK_OVERFLOW";
+    detail.fix = "use a target with a larger stack_bytes";
     detail.limit = absl::StrCat(
         firmware_->loaded->program.firmware().stack_bytes(), " bytes of stack");
     error = MakeError(error.code(), std::move(detail));

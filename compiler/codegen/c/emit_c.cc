@@ -47,7 +47,7 @@ absl::Status CheckConstants(const Graph& graph, int64_t limit) {
                              largest->data->size(), " bytes"),
        .limit = absl::StrCat(limit, " bytes"),
        .need = absl::StrCat(total, " bytes"),
-       .fix = "quantize the network to int8, or raise max_constant_bytes"});
+       .fix = "quantize the network to int8, or take a smaller one"});
 }
 
 absl::Status TooLarge(absl::string_view memory, absl::string_view what,

@@ -160,9 +160,11 @@ int main(void) {
 std::string MakeText(const std::string& prefix, v1::Processor processor) {
   const target::CompilerUse* const use =
       target::FindCompiler(processor, v1::GCC);
-  std::vector<std::string> flags;
-  if (use != nullptr) flags = use->flags;
-  for (const std::string& flag : target::CodeFlags()) flags.push_back(flag);
+  std::vector<std::string> compile, link;
+  if (use != nullptr) {
+    compile = target::CompileFlags(*use);
+    link = target::LinkFlags(*use);
+  }
   return absl::StrReplaceAll(
       R"(# Made by edgekiln.
 #   make check          compares the network, on this machine, with what the
@@ -172,7 +174,8 @@ std::string MakeText(const std::string& prefix, v1::Processor processor) {
 CC = cc
 CFLAGS = -O2 -Wall -Wextra -Werror
 CROSS_CC = @program@
-CROSS_FLAGS = @flags@
+CROSS_FLAGS = @compile@
+LINK_FLAGS = @link@
 
 check: check_network
 	./check_network
@@ -181,16 +184,18 @@ check_network: check.c check_data.h @prefix@.c @prefix@.h
 	$(CC) -std=c99 -ffp-contract=off $(CFLAGS) check.c @prefix@.c -o $@
 
 firmware.elf: @prefix@.c @prefix@.h start.S firmware.ld
-	$(CROSS_CC) $(CROSS_FLAGS) -nostdlib -nostartfiles -static \
-	  -Wl,-T,firmware.ld @prefix@.c start.S -lgcc -o $@
+	$(CROSS_CC) $(CROSS_FLAGS) -c @prefix@.c -o network.o
+	$(CROSS_CC) $(CROSS_FLAGS) -c start.S -o start.o
+	$(CROSS_CC) $(LINK_FLAGS) network.o start.o -lgcc -o $@
 
 clean:
-	rm -f check_network firmware.elf
+	rm -f check_network firmware.elf network.o start.o
 
 .PHONY: check clean
 )",
       {{"@program@", use == nullptr ? "cc" : use->program},
-       {"@flags@", absl::StrJoin(flags, " ")},
+       {"@compile@", absl::StrJoin(compile, " ")},
+       {"@link@", absl::StrJoin(link, " ")},
        {"@prefix@", prefix}});
 }
 

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/c_sources.h"
 #include "compiler/codegen/firmware/startup.h"
@@ -18,6 +23,9 @@
 
 namespace edgekiln::compiler {
 namespace {
+
+// gcc takes two hundred times the bytes of an array that is written as numbers.
+constexpr int64_t kMaxConstantBytes = int64_t{12} << 20;
 
 CRecipe RecipeOf(const v1::CRecipe& recipe) {
   switch (recipe.kernels()) {
@@ -34,11 +42,53 @@ CRecipe RecipeOf(const v1::CRecipe& recipe) {
   }
 }
 
+// Cycles of 100 instructions on the machine: how often classes occur in what
+// the public int8 networks execute, rounded. An estimate.
+int64_t CyclesOf100(const v1::Machine& machine, const v1::ResolvedMemory& flash,
+                    const v1::ResolvedMemory& ram) {
+  struct Share {
+    absl::string_view name;
+    int64_t percent;
+  };
+  constexpr Share kShares[] = {{"alu", 48},         {"load", 24},
+                               {"store", 4},        {"branch_not_taken", 1},
+                               {"branch_taken", 7}, {"multiply", 15},
+                               {"multiply_high", 1}};
+  int64_t cycles = 0;
+  for (const Share& share : kShares) {
+    int64_t cost = 1;
+    for (const v1::Setting& setting : machine.firmware().costs()) {
+      if (setting.name() == share.name) cost = setting.value();
+    }
+    cycles += share.percent * cost;
+  }
+  // Every instruction is fetched; half of what is loaded are constants.
+  return cycles + 112 * int64_t{flash.wait_cycles()} +
+         16 * int64_t{ram.wait_cycles()};
+}
+
+// What EmitC() refused for lack of RAM, with the stack that is kept.
+absl::Status WithStack(const absl::Status& status, int64_t capacity_bytes,
+                       int64_t stack_bytes) {
+  std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  int64_t need = 0;
+  if (!detail.has_value() || detail->reason != "C_MEMORY" ||
+      !absl::StrContains(detail->what, "RAM") ||
+      !absl::SimpleAtoi(absl::StripSuffix(detail->need, " bytes"), &need)) {
+    return status;
+  }
+  detail->limit = absl::StrCat(capacity_bytes, " bytes");
+  detail->need = absl::StrCat(need + stack_bytes, " bytes, ", stack_bytes,
+                              " of them for the stack");
+  return MakeError(status.code(), *std::move(detail));
+}
+
 // The C that is estimated to fit. Where none is, the smallest that the recipe
 // allows: what the compiler makes of it decides.
 absl::StatusOr<CSources> SourcesFor(const Graph& graph, CRecipe recipe,
                                     int64_t flash_bytes, int64_t ram_bytes) {
   COptions options = {.recipe = recipe,
+                      .max_constant_bytes = kMaxConstantBytes,
                       .flash_limit_bytes = flash_bytes,
                       .ram_limit_bytes = ram_bytes};
   absl::StatusOr<CSources> sources = EmitC(graph, options);
@@ -56,6 +106,8 @@ class FirmwareWriter {
         machine_(machine),
         memories_(memories),
         ram_(memories.rams[0]),
+        cycles_of_100_(CyclesOf100(machine, machine.memories(memories.flash),
+                                   machine.memories(ram_))),
         manifest_(std::move(manifest)) {}
 
   v1::Program Write() {
@@ -80,9 +132,11 @@ class FirmwareWriter {
       v1::Program::Layer& layer = AddLayerRow(graph_, graph_.ops[i], &program_);
       const CLayer& made = manifest_.layers[i];
       layer.set_engine(-1);
-      layer.set_predicted_cycles(made.predicted_instructions);
-      program_.set_predicted_cycles(program_.predicted_cycles() +
-                                    made.predicted_instructions);
+      const int64_t cycles =
+          made.predicted_instructions / 100 * cycles_of_100_ +
+          made.predicted_instructions % 100 * cycles_of_100_ / 100;
+      layer.set_predicted_cycles(cycles);
+      program_.set_predicted_cycles(program_.predicted_cycles() + cycles);
       firmware.add_functions(made.function);
     }
   }
@@ -171,6 +225,7 @@ class FirmwareWriter {
   const v1::Machine& machine_;
   const SystemMemories& memories_;
   const int32_t ram_;
+  const int64_t cycles_of_100_;
   const CManifest manifest_;
   v1::Program program_;
   std::map<std::string, int32_t> layouts_;  // Of program_, by content.
@@ -193,12 +248,14 @@ absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
   const v1::ResolvedMemory& flash = machine.memories(memories.flash);
   const v1::ResolvedMemory& ram = machine.memories(memories.rams[0]);
-  EK_ASSIGN_OR_RETURN(
-      CSources made,
-      SourcesFor(
-          graph, RecipeOf(recipe), flash.capacity_bytes(),
-          std::max<int64_t>(
-              ram.capacity_bytes() - machine.firmware().stack_bytes(), 1)));
+  const int64_t stack = machine.firmware().stack_bytes();
+  absl::StatusOr<CSources> fitting =
+      SourcesFor(graph, RecipeOf(recipe), flash.capacity_bytes(),
+                 std::max<int64_t>(ram.capacity_bytes() - stack, 1));
+  if (!fitting.ok()) {
+    return WithStack(fitting.status(), ram.capacity_bytes(), stack);
+  }
+  CSources made = *std::move(fitting);
   const std::string prefix = made.manifest.name;
   FirmwareSources result;
   for (CFile& file : made.files) {

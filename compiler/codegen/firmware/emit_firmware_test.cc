@@ -112,7 +112,10 @@ TEST(EmitFirmwareTest, TheLinkerPutsTheArenaFirst) {
 TEST(EmitFirmwareTest, WhatTakesMoreRamThanThereIsSaysHowMuch) {
   const auto made = EmitFirmware(GraphOf(kNet), MachineOf(65536, 1040), {});
   EXPECT_EQ(made.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(made.status().message()), HasSubstr("RAM"));
+  EXPECT_THAT(std::string(made.status().message()),
+              HasSubstr("1024 of them for the stack"));
+  EXPECT_THAT(std::string(made.status().message()),
+              HasSubstr("limit: 1040 bytes"));
 }
 
 // Whether it fits, the compiler says: estimates refuse nothing.

@@ -154,11 +154,11 @@ MEMORY {
     LENGTH = DEFINED(ek_ram_bytes) ? ek_ram_bytes : %d
 }
 SECTIONS {
-  .text : { KEEP(*(.init)) *(.text .text.*) } > FLASH
-  .rodata : {
-    *(.rodata .rodata.* .srodata .srodata.*)
+  .text : {
+    KEEP(*(.init)) *(.text .text.*)
     . = ALIGN(4);
   } > FLASH
+  .rodata : { *(.rodata .rodata.* .srodata .srodata.*) } > FLASH
   /* First, so that its address is known. */
   .arena (NOLOAD) : { *(.bss.%s_arena) } > RAM
   .data : ALIGN(8) {

@@ -23,13 +23,31 @@ std::string PackageOf(const v1::Compiler& wanted) {
   return SanitizeText(wanted.program(), 128);
 }
 
-absl::Status NoCompiler(const v1::Compiler& wanted, absl::string_view stage) {
+// `other`: a worker has one of that name, of other files.
+absl::Status NoCompiler(const v1::Compiler& wanted, absl::string_view stage,
+                        const v1::Compiler* other) {
+  constexpr size_t kShownDigits = 12;
+  const std::string program = SanitizeText(wanted.program(), 128);
+  if (other != nullptr) {
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        {.fault = Fault::kInfra,
+         .reason = "COMPILER_MISSING",
+         .what = absl::StrCat("no worker has the very compiler ", program,
+                              " any more"),
+         .where = absl::StrCat("stage ", stage),
+         .limit =
+             absl::StrCat("workers have ", SanitizeText(other->version(), 64),
+                          " (", other->digest().substr(0, kShownDigits), ")"),
+         .need =
+             absl::StrCat("digest ", wanted.digest().substr(0, kShownDigits)),
+         .fix = "run the job again: it takes the compiler that is there"});
+  }
   return MakeError(
       absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
        .reason = "COMPILER_MISSING",
-       .what = absl::StrCat("no worker has the compiler ",
-                            SanitizeText(wanted.program(), 128)),
+       .what = absl::StrCat("no worker has the compiler ", program),
        .where = absl::StrCat("stage ", stage),
        .fix = absl::StrCat("apt-get install ", PackageOf(wanted),
                            " on a worker's machine, and start the worker "
@@ -91,8 +109,13 @@ void Dispatcher::FailWithoutCompiler(Actions& actions) {
   }
   for (const uint64_t id : without) {
     const LeaseRequest& request = leases_.at(id).request;
-    Complete(id, NoCompiler(*CompilerOf(request.options), request.stage),
-             actions);
+    const v1::Compiler& wanted = *CompilerOf(request.options);
+    v1::Compiler any_digest = wanted;
+    any_digest.clear_digest();
+    Complete(
+        id,
+        NoCompiler(wanted, request.stage, workers_.FindCompiler(any_digest)),
+        actions);
   }
 }
 

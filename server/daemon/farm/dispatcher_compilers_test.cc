@@ -60,6 +60,20 @@ class DispatcherCompilersTest : public testing::Test {
     dispatcher_->Submit(std::move(request), std::move(callbacks));
   }
 
+  // Why the lease was given up.
+  ErrorDetail Missing() {
+    if (!done_.has_value()) {
+      ADD_FAILURE() << "still waits";
+      return {};
+    }
+    const auto detail = GetErrorDetail(done_->status());
+    EXPECT_TRUE(detail.has_value()) << done_->status();
+    if (!detail.has_value()) return {};
+    EXPECT_EQ(detail->reason, "COMPILER_MISSING");
+    EXPECT_EQ(detail->fault, Fault::kInfra);
+    return *detail;
+  }
+
   std::string DigestFound() {
     const auto found = dispatcher_->FindCompiler(v1::GCC, "riscv-gcc");
     return found.has_value() ? found->digest() : "none";
@@ -92,15 +106,21 @@ TEST_F(DispatcherCompilersTest, WaitsForAWorkerButNotForACompiler) {
   dispatcher_->Tick();
   EXPECT_FALSE(done_.has_value());
 
-  // Another compiler is not the same.
-  Connect(without_, {Gcc("d2")});
+  Connect(without_, {});
   dispatcher_->Tick();
-  ASSERT_TRUE(done_.has_value());
-  const auto detail = GetErrorDetail(done_->status());
-  ASSERT_TRUE(detail.has_value()) << done_->status();
-  EXPECT_EQ(detail->reason, "COMPILER_MISSING");
-  EXPECT_EQ(detail->fault, Fault::kInfra);
-  EXPECT_NE(detail->fix.find("--compiler none"), std::string::npos);
+  const ErrorDetail detail = Missing();
+  EXPECT_NE(detail.fix.find("--compiler none"), std::string::npos);
+  EXPECT_EQ(without_.leases, 0);
+}
+
+TEST_F(DispatcherCompilersTest, AnotherCompilerIsNotTheSame) {
+  Submit(Gcc("d1"));
+  Connect(without_, {Gcc("d2")});
+  clock_.Advance(absl::Seconds(5));
+  dispatcher_->Tick();
+  const ErrorDetail detail = Missing();
+  EXPECT_NE(detail.limit.find("d2"), std::string::npos);
+  EXPECT_EQ(detail.need, "digest d1");
   EXPECT_EQ(without_.leases, 0);
 }
 

@@ -66,6 +66,21 @@ absl::Status StackTooSmall(int64_t limit, int64_t need) {
                     .fix = "use a target with a larger stack"});
 }
 
+// Of what a compiler wrote: that it cannot be read is nobody else's fault.
+template <typename T>
+absl::StatusOr<T> Written(absl::StatusOr<T> read,
+                          const target::CompilerUse& use) {
+  if (read.ok()) return read;
+  return MakeError(absl::StatusCode::kInternal,
+                   {.fault = Fault::kInfra,
+                    .reason = "COMPILER_FAILED",
+                    .what = absl::StrCat(
+                        use.program, " ended well and wrote no file of use"),
+                    .where = "stage build_firmware",
+                    .need = std::string(read.status().message()),
+                    .fix = "look at the compiler of the worker's machine"});
+}
+
 class Builder {
  public:
   Builder(const v1::Machine& machine, const v1::Program& program,
@@ -86,6 +101,7 @@ class Builder {
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/tree"));
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
     EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
+    use_ = &use;
     CompilerRuns runs(use, program, folder, memory_limit_bytes);
     EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
     EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(use, runs));
@@ -99,8 +115,11 @@ class Builder {
     }
     Built built;
     EK_ASSIGN_OR_RETURN(
-        built.elf, disk_->Read(runs.ObjectPath("firmware.elf"), kMaxElfBytes));
-    EK_ASSIGN_OR_RETURN(built.image, MeasureImage(built.elf, flash_, ram_));
+        built.elf,
+        Written(disk_->Read(runs.ObjectPath("firmware.elf"), kMaxElfBytes),
+                use));
+    EK_ASSIGN_OR_RETURN(built.image,
+                        Written(MeasureImage(built.elf, flash_, ram_), use));
     built.image.sections.set_stack_bytes(stack);
     if (!Fits(built.image)) return DoesNotFit(built.image);
     if (stack > stack_bytes_) return StackTooSmall(stack_bytes_, stack);
@@ -130,19 +149,20 @@ class Builder {
       if (!absl::EndsWith(file.path(), ".c")) continue;
       EK_ASSIGN_OR_RETURN(
           std::string graph,
-          disk_->Read(runs.ObjectPath(absl::StrCat(number, ".ci")),
-                      kMaxCallGraphBytes));
+          Written(disk_->Read(runs.ObjectPath(absl::StrCat(number, ".ci")),
+                              kMaxCallGraphBytes),
+                  use));
       graphs.push_back(std::move(graph));
     }
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> unknown,
-                        compiler::UnknownFunctions(graphs));
+                        Written(compiler::UnknownFunctions(graphs), use));
     if (!unknown.empty()) {
       EK_ASSIGN_OR_RETURN(const std::string path, runs.LibraryPath());
       EK_ASSIGN_OR_RETURN(const std::string library,
                           disk_->Read(path, kMaxLibraryBytes));
       graphs.push_back(compiler::LibraryCallGraph(library, unknown));
     }
-    return compiler::BoundStack(graphs);
+    return Written(compiler::BoundStack(graphs), use);
   }
 
   bool Fits(const FirmwareImage& image) const {
@@ -174,9 +194,11 @@ class Builder {
       const MemoryLengths& lengths) {
     EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, name, lengths));
     if (!linked.ok) return std::optional<FirmwareImage>();
-    EK_ASSIGN_OR_RETURN(const std::string elf,
-                        disk_->Read(runs.ObjectPath(name), kMaxElfBytes));
-    EK_ASSIGN_OR_RETURN(FirmwareImage image, MeasureImage(elf, flash_, ram_));
+    EK_ASSIGN_OR_RETURN(
+        const std::string elf,
+        Written(disk_->Read(runs.ObjectPath(name), kMaxElfBytes), *use_));
+    EK_ASSIGN_OR_RETURN(FirmwareImage image,
+                        Written(MeasureImage(elf, flash_, ram_), *use_));
     return std::optional<FirmwareImage>(std::move(image));
   }
 
@@ -209,6 +231,7 @@ class Builder {
   const v1::ResolvedMemory& ram_;
   const int64_t stack_bytes_;
   const v1::CSourceTree& tree_;
+  const target::CompilerUse* use_ = nullptr;
   const std::unique_ptr<FileSystem> disk_ = NewPosixFileSystem();
 };
 
@@ -225,10 +248,8 @@ void Summarize(const v1::Program& program, const v1::Machine& machine,
     v1::MemoryUse& use = *summary.add_memories();
     use.set_name(machine.memories(i).name());
     use.set_capacity_bytes(machine.memories(i).capacity_bytes());
-    if (i == memories.flash) use.set_used_bytes(image.flash_bytes);
-    if (i == memories.ram) {
-      use.set_used_bytes(image.ram_bytes + program.firmware().stack_bytes());
-    }
+    if (i == memories.flash) use.set_used_bytes(program.flash_bytes());
+    if (i == memories.ram) use.set_used_bytes(program.ram_bytes());
   }
 }
 
@@ -266,10 +287,8 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
   v1::Program::Firmware& firmware = *program.mutable_firmware();
   *firmware.mutable_elf() = ToProto(DigestOf(built.elf));
   *firmware.mutable_sections() = sections;
-  program.set_flash_bytes(sections.text_bytes() + sections.rodata_bytes() +
-                          sections.data_bytes());
-  program.set_ram_bytes(sections.data_bytes() + sections.bss_bytes() +
-                        firmware.stack_bytes());
+  program.set_flash_bytes(built.image.flash_bytes);
+  program.set_ram_bytes(built.image.ram_bytes + firmware.stack_bytes());
   StageOutput output;
   v1::StageSummary::Emit& summary = *output.summary.mutable_emit();
   Summarize(program, machine, *memories, built.image, summary);

@@ -22,42 +22,6 @@ void Append(absl::Span<const std::string> more,
   arguments.insert(arguments.end(), more.begin(), more.end());
 }
 
-// Nothing of it depends on the compiler's defaults, which packages change.
-const std::vector<std::string>& CompileFlags() {
-  static const auto* const flags = new std::vector<std::string>{
-      "-c",
-      "-I.",
-      "-w",
-      "-fno-pic",
-      "-fno-pie",
-      "-fno-stack-protector",
-      "-fno-asynchronous-unwind-tables",
-      "-fno-unwind-tables",
-      "-frandom-seed=edgekiln",
-  };
-  return *flags;
-}
-
-const std::vector<std::string>& LinkFlags() {
-  static const auto* const flags = new std::vector<std::string>{
-      "-nostdlib",
-      "-nostartfiles",
-      "-static",
-      "-no-pie",
-      "-Wl,--build-id=none",
-      "-Wl,-z,noexecstack",
-      "-Wl,-T,firmware.ld",
-  };
-  return *flags;
-}
-
-// Switches off a pass that clang does not have, or has no switch for; its
-// -ffreestanding does the same.
-bool IsOfGcc(absl::string_view flag) {
-  return flag == "-fno-tree-loop-distribute-patterns" ||
-         flag == "-fno-schedule-insns";
-}
-
 // The line that says what is wrong; others lead there.
 std::string FirstMessage(absl::string_view text) {
   std::string first;
@@ -133,11 +97,8 @@ absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
 }
 
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
-  std::vector<std::string> arguments = use_.flags;
-  for (const std::string& flag : target::CodeFlags()) {
-    if (use_.family == v1::GCC || !IsOfGcc(flag)) arguments.push_back(flag);
-  }
-  Append(CompileFlags(), arguments);
+  std::vector<std::string> arguments = target::CompileFlags(use_);
+  Append({"-c", "-I.", "-w", "-frandom-seed=edgekiln"}, arguments);
   if (use_.family == v1::GCC) arguments.emplace_back("-fcallgraph-info=su");
   Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
   const ProgramRun run = RunOf(std::move(arguments));
@@ -148,8 +109,7 @@ absl::Status CompilerRuns::Compile(const std::string& source, int number) {
 absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
     int objects, const std::string& name,
     const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = use_.flags;
-  Append(LinkFlags(), arguments);
+  std::vector<std::string> arguments = target::LinkFlags(use_);
   Append(flags, arguments);
   for (int i = 0; i < objects; ++i) {
     arguments.push_back(absl::StrCat("../objects/", i, ".o"));

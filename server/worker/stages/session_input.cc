@@ -50,7 +50,11 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
 absl::Status SimulationError(const absl::Status& status) {
   if (status.ok() || absl::IsResourceExhausted(status)) return status;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  if (detail.has_value() && detail->reason == "INDEX_RANGE") return status;
+  // What data, or the size of the user's target, bring about.
+  if (detail.has_value() &&
+      (detail->reason == "INDEX_RANGE" || detail->reason == "STACK_OVERFLOW")) {
+    return status;
+  }
   return MakeError(
       absl::StatusCode::kInternal,
       {.fault = Fault::kInfra,
