@@ -83,6 +83,12 @@ TEST(FirmwareTest, WhatIsWrongIsNamed) {
        "stack_bytes_expr"},
       {Changed("base_address: 536870912", "base_address: 1048576"),
        "exit device"},
+      {Changed("base_address: 2147483648", "base_address: 4227858432"),
+       "end of the addresses"},
+      {Changed("  holds: CODE\n", ""), "code and constants are not in one"},
+      {Changed("max: 536870912\n", "max: 4000000000\n") +
+           "set { name: \"flash_bytes\" value: 1200000000 }\n",
+       "larger than firmware can use"},
       {Changed("wait_cycles_expr: \"flash_wait\"",
                "wait_cycles_expr: \"0 - 1\""),
        "wait_cycles_expr"},

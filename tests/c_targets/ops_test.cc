@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/testing/op_cases.h"
+#include "compiler/ir/text.h"
 #include "gtest/gtest.h"
 #include "tests/c_targets/firmware_build.h"
 #include "tests/c_targets/firmware_comparison.h"
@@ -46,6 +47,20 @@ class FirmwareOpsTest : public testing::Test {
 };
 
 TEST_F(FirmwareOpsTest, SomeOfAllOps) { ExpectEqual(1, 4, {"rv32imc"}); }
+
+// There is nothing beside code in flash, whatever length the code has.
+TEST_F(FirmwareOpsTest, NetworksWithoutConstants) {
+  for (const char* function : {"ABS", "NEG", "FLOOR", "SQRT"}) {
+    const auto graph = compiler::ParseGraph(
+        absl::StrCat("graph \"net\"\n%x : float32[1,4] = input\n"
+                     "%y : float32[1,4] = unary(%x) {function ",
+                     function, "} id y\nreturn %y\n"));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const absl::Status same =
+        CompareFirmware(*graph, "rv32imc", v1::CRecipe::KERNELS_UNSPECIFIED);
+    EXPECT_TRUE(same.ok()) << function << same;
+  }
+}
 
 TEST_F(FirmwareOpsTest, DISABLED_AllOpsOnAllCores) {
   for (uint64_t seed = 1; seed < 200'000; seed += 50'000) {
