@@ -99,6 +99,21 @@ TEST_F(FirmwareJobTest, ACompilerThatIsNotUsedForTheProcessorIsRefused) {
               HasSubstr("no clang is used for rv32imc"));
 }
 
+TEST_F(FirmwareJobTest, WhatTheCompilerFindsTooLargeGetsSmallerKernels) {
+  const JobResult result =
+      Run(Request("int8 net", {"none;runs C, small flash"}, {v1::COMPILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(2));
+  EXPECT_THAT(result.reports[0].warnings(),
+              ElementsAre(AllOf(HasSubstr("900 bytes"), HasSubstr("size"))));
+
+  v1::CreateJobRequest tiny =
+      Request("int8 net", {"none;runs C, tiny flash"}, {v1::COMPILE});
+  const JobResult refused = Run(tiny);
+  EXPECT_THAT(std::string(refused.status.message()), HasSubstr("500 bytes"));
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(3));
+}
+
 TEST_F(FirmwareJobTest, ATargetWithoutCSaysThatItNeedsNoCompiler) {
   v1::CreateJobRequest request =
       Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
@@ -98,6 +99,52 @@ Task<Built> Build(v1::CompilerFamily family, const std::string& program,
   }
 }
 
+// With these kernels and no others. `use` is null for NO_COMPILER.
+Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
+                                    v1::CompilerFamily family,
+                                    const target::CompilerUse* use,
+                                    const v1::BlobRef& machine,
+                                    JobContext& context, TargetRun& run) {
+  v1::StageOptions emit;
+  emit.mutable_emit_c();
+  if (kernels != v1::CRecipe::KERNELS_UNSPECIFIED) {
+    emit.mutable_emit_c()->mutable_recipe()->set_kernels(kernels);
+  }
+  const auto emitting =
+      run.stages.Start("emit_c", emit, {run.deployed->graph(), machine});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
+                         co_await ResultOf(emitting));
+  Firmware firmware = {.emitting = emitting};
+  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(emitted, "program"));
+  EK_CO_ASSIGN_OR_RETURN(firmware.c_sources, Only(emitted, "c_sources"));
+  if (use == nullptr) {
+    EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
+    co_return firmware;
+  }
+  const Built built =
+      co_await Build(family, use->program, firmware, machine, context, run);
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
+                         co_await ResultOf(built.stage));
+  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(result, "program"));
+  EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(result, "constants"));
+  firmware.emitting = built.stage;
+  *run.report.mutable_compiler() = built.compiler;
+  co_return firmware;
+}
+
+// The bytes that would suffice, of an error that says that firmware does not
+// fit; else nothing.
+std::optional<int64_t> NeedOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  int64_t bytes = 0;
+  if (!detail.has_value() || detail->reason != "FIRMWARE_DOES_NOT_FIT" ||
+      !absl::SimpleAtoi(detail->need.substr(0, detail->need.find(' ')),
+                        &bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Task<absl::StatusOr<Firmware>> MakeFirmware(
@@ -115,32 +162,34 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
   if (use == nullptr && family != v1::NO_COMPILER) {
     co_return UnknownCompiler(*processor, family);
   }
-  v1::StageOptions emit;
-  emit.mutable_emit_c();
-  if (recipe.kernels() != v1::CRecipe::KERNELS_UNSPECIFIED) {
-    *emit.mutable_emit_c()->mutable_recipe() = recipe;
+  absl::StatusOr<Firmware> made =
+      co_await Make(recipe.kernels(), family, use, machine, context, run);
+  // The kernels were chosen by estimates of their size. Where the compiler
+  // finds that too much, smaller ones may do.
+  const bool may_choose =
+      use != nullptr && recipe.kernels() == v1::CRecipe::KERNELS_UNSPECIFIED;
+  std::optional<int64_t> least = NeedOf(made.status());
+  for (const auto kernels : {v1::CRecipe::SMALL, v1::CRecipe::PLAIN}) {
+    if (!may_choose || !least.has_value() || made.ok()) break;
+    absl::StatusOr<Firmware> other =
+        co_await Make(kernels, family, use, machine, context, run);
+    if (other.ok()) {
+      run.report.add_warnings(absl::StrCat(
+          "the fastest kernels that were estimated to fit need ", *least,
+          " bytes of a memory, so that slower ones are used, those of recipe ",
+          kernels == v1::CRecipe::SMALL ? "size" : "plain"));
+      made = std::move(other);
+      break;
+    }
+    const std::optional<int64_t> need = NeedOf(other.status());
+    if (!need.has_value() || *need >= *least) continue;
+    least = need;
+    made = std::move(other);
   }
-  const auto emitting =
-      run.stages.Start("emit_c", emit, {run.deployed->graph(), machine});
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
-                         co_await ResultOf(emitting));
-  Firmware firmware = {.emitting = emitting};
-  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(emitted, "program"));
-  EK_CO_ASSIGN_OR_RETURN(firmware.c_sources, Only(emitted, "c_sources"));
-  if (family == v1::NO_COMPILER) {
-    EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
-    co_return firmware;
+  if (made.ok()) {
+    made->is_simulated = made->elf.has_value() && processor->is_simulated;
   }
-  const Built built =
-      co_await Build(family, use->program, firmware, machine, context, run);
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
-                         co_await ResultOf(built.stage));
-  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(result, "program"));
-  EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(result, "constants"));
-  firmware.is_simulated = processor->is_simulated;
-  firmware.emitting = built.stage;
-  *run.report.mutable_compiler() = built.compiler;
-  co_return firmware;
+  co_return made;
 }
 
 }  // namespace edgekiln::server

@@ -49,11 +49,13 @@ class FakeStage {
     *output.mutable_digest() = PutText(blobs_, std::string(bytes));
   }
 
-  void UserError(absl::string_view what) {
+  void UserError(absl::string_view what, std::string reason = "FAKE_ERROR",
+                 std::string need = "") {
     *result_.mutable_error() = ErrorToProto(MakeError(
         absl::StatusCode::kInvalidArgument, {.fault = Fault::kUser,
-                                             .reason = "FAKE_ERROR",
-                                             .what = std::string(what)}));
+                                             .reason = std::move(reason),
+                                             .what = std::string(what),
+                                             .need = std::move(need)}));
   }
 
   static int64_t Number(absl::string_view text, absl::string_view key) {
@@ -204,7 +206,9 @@ class FakeStage {
   }
 
   void EmitC() {
-    Output("program", absl::StrCat("C program ", all_));
+    Output("program",
+           absl::StrCat("C program ", all_,
+                        options_.emit_c().recipe().ShortDebugString()));
     Output("c_sources", "int main() {}");
     v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
     emit.add_layers()->set_predicted_cycles(11);
@@ -215,7 +219,16 @@ class FakeStage {
     emit.set_flash_bytes(7);
   }
 
+  // A machine of "small flash" takes the kernels of recipe size, one of "tiny
+  // flash" none.
   void BuildFirmware() {
+    const std::string machine = Input("machine");
+    const bool small = absl::StrContains(Input("program"), "SMALL");
+    if (absl::StrContains(machine, "tiny flash") ||
+        (absl::StrContains(machine, "small flash") && !small)) {
+      return UserError("too large", "FIRMWARE_DOES_NOT_FIT",
+                       small ? "500 bytes" : "900 bytes");
+    }
     EmitC();
     result_.clear_outputs();
     Output("program", absl::StrCat("built ", Input("program")));
