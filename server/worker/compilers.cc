@@ -374,7 +374,7 @@ std::string CompilersText(const InstalledCompilers& compilers) {
   std::vector<std::string> names;
   for (const v1::Compiler& compiler : compilers.list()) {
     names.push_back(absl::StrCat(compiler.program(), " ", compiler.version(),
-                                 " (", compiler.digest().substr(0, 12), ")"));
+                                 " (", compiler.digest().substr(0, 8), ")"));
   }
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }

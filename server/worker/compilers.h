@@ -47,7 +47,7 @@ class InstalledCompilers {
   std::vector<std::string> folders_;
 };
 
-// "riscv64-unknown-elf-gcc 12.2.0 (0123456789ab), clang ..."; "none".
+// "riscv64-unknown-elf-gcc 12.2.0 (01234567), clang ..."; "none".
 std::string CompilersText(const InstalledCompilers& compilers);
 
 }  // namespace edgekiln::server

@@ -68,8 +68,8 @@ int64_t CyclesOf100(const v1::Machine& machine, const v1::ResolvedMemory& flash,
 }
 
 // What EmitC() refused for lack of RAM, with the stack that is kept.
-absl::Status WithStack(const absl::Status& status, int64_t capacity_bytes,
-                       int64_t stack_bytes) {
+absl::Status WithStack(const absl::Status& status,
+                       const v1::ResolvedMemory& ram, int64_t stack_bytes) {
   std::optional<ErrorDetail> detail = GetErrorDetail(status);
   int64_t need = 0;
   if (!detail.has_value() || detail->reason != "C_MEMORY" ||
@@ -77,7 +77,8 @@ absl::Status WithStack(const absl::Status& status, int64_t capacity_bytes,
       !absl::SimpleAtoi(absl::StripSuffix(detail->need, " bytes"), &need)) {
     return status;
   }
-  detail->limit = absl::StrCat(capacity_bytes, " bytes");
+  detail->where = absl::StrCat("memory ", ram.name());
+  detail->limit = absl::StrCat(ram.capacity_bytes(), " bytes");
   detail->need = absl::StrCat(need + stack_bytes, " bytes, ", stack_bytes,
                               " of them for the stack");
   return MakeError(status.code(), *std::move(detail));
@@ -253,7 +254,7 @@ absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
       SourcesFor(graph, RecipeOf(recipe), flash.capacity_bytes(),
                  std::max<int64_t>(ram.capacity_bytes() - stack, 1));
   if (!fitting.ok()) {
-    return WithStack(fitting.status(), ram.capacity_bytes(), stack);
+    return WithStack(fitting.status(), ram, stack);
   }
   CSources made = *std::move(fitting);
   const std::string prefix = made.manifest.name;
