@@ -70,9 +70,11 @@ bool LostItsCompiler(const absl::Status& status) {
 
 // Workers come and go: where one with another compiler of that name is there,
 // that is taken instead.
-Task<Built> Build(v1::CompilerFamily family, const std::string& program,
-                  const Firmware& firmware, const v1::BlobRef& machine,
-                  JobContext& context, TargetRun& run) {
+Task<absl::StatusOr<Built>> Build(v1::CompilerFamily family,
+                                  const std::string& program,
+                                  const Firmware& firmware,
+                                  const v1::BlobRef& machine,
+                                  JobContext& context, TargetRun& run) {
   constexpr int kAttempts = 3;
   v1::StageOptions options;
   v1::Compiler& compiler =
@@ -121,8 +123,9 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
     EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
     co_return firmware;
   }
-  const Built built =
-      co_await Build(family, use->program, firmware, machine, context, run);
+  EK_CO_ASSIGN_OR_RETURN(
+      const Built built,
+      co_await Build(family, use->program, firmware, machine, context, run));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
                          co_await ResultOf(built.stage));
   EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(result, "program"));
