@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
+#include "client/render/firmware.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
@@ -265,44 +266,6 @@ std::string BoundText(const v1::Report::Engine& engine) {
                       ")");
 }
 
-// Of firmware: what was executed, what its code takes and who built it.
-std::string FirmwareLines(const v1::Report& report, const Style& style) {
-  const v1::Report::Totals& totals = report.totals();
-  std::string out;
-  if (totals.instructions() > 0) {
-    std::string text =
-        absl::StrCat(GroupDigits(totals.instructions()), " instructions   ",
-                     GroupDigits(totals.setup_instructions()),
-                     " before the first inference");
-    if (totals.cycles_max() > totals.cycles_min()) {
-      absl::StrAppend(&text, "   cycles by sample ",
-                      GroupDigits(totals.cycles_min()), " to ",
-                      GroupDigits(totals.cycles_max()));
-    }
-    out += Line("executed", text, style);
-  }
-  if (report.memory().has_sections()) {
-    const v1::FirmwareSections& sections = report.memory().sections();
-    out += Line(
-        "code",
-        absl::StrCat("text ", FormatBytes(sections.text_bytes()), "   rodata ",
-                     FormatBytes(sections.rodata_bytes()), "   data ",
-                     FormatBytes(sections.data_bytes()), "   bss ",
-                     FormatBytes(sections.bss_bytes()), "   stack ",
-                     sections.stack_bytes() > 0
-                         ? FormatBytes(sections.stack_bytes()) + " at most"
-                         : "not bounded"),
-        style);
-  }
-  if (report.has_compiler()) {
-    out += Line("compiler",
-                absl::StrCat(CleanText(report.compiler().program()), " ",
-                             CleanText(report.compiler().version())),
-                style);
-  }
-  return out;
-}
-
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
@@ -336,7 +299,9 @@ std::string Totals(const v1::Report& report, const Style& style) {
           style);
     }
   }
-  out += FirmwareLines(report, style);
+  for (const auto& [label, text] : FirmwareTexts(report)) {
+    out += Line(label, text, style);
+  }
   const bool polls = std::any_of(
       report.layers().begin(), report.layers().end(),
       [](const v1::Report::Layer& layer) { return layer.job_cycles() > 0; });

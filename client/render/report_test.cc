@@ -215,6 +215,37 @@ TEST(RenderReportTest, GroupsHostLayersByWhatTheirReasonsShare) {
 }
 
 // A reshape costs the host nothing, so that nobody need know why it is there.
+// Columns and lines of engines are for chips that have some.
+TEST(RenderReportTest, FirmwareSaysWhatItExecutedAndTakes) {
+  const auto report = Parse<v1::Report>(R"pb(
+    totals {
+      cycles: 1200
+      macs: 10
+      io: IO_INTEGER
+      instructions: 1100
+      setup_instructions: 24
+      cycles_min: 1190
+      cycles_max: 1210
+    }
+    engines { name: "rv32imc" host: true busy_cycles: 1200 }
+    layers { id: "c" op: "conv2d" engine: "rv32imc" cycles: 1200 }
+    memory { sections { text_bytes: 2048 stack_bytes: 176 } }
+    compiler { program: "riscv64-unknown-elf-gcc" version: "12.2.0" }
+  )pb");
+  const std::string text = RenderReport(report, Style::Plain());
+  for (const char* line :
+       {"executed    1 100 instructions   24 before the first inference   "
+        "cycles by sample 1 190 to 1 210\n",
+        "code        text 2.0 KiB   rodata 0 B   data 0 B   bss 0 B   stack "
+        "176 B at most\n",
+        "compiler    riscv64-unknown-elf-gcc 12.2.0\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  for (const char* word : {"UTIL", "TILES", "dma", "host share"}) {
+    EXPECT_EQ(text.find(word), std::string::npos) << word << text;
+  }
+}
+
 TEST(RenderReportTest, HostLinesLeaveOutLayersWithoutCycles) {
   const auto report = Parse<v1::Report>(R"pb(
     totals { cycles: 10 }
