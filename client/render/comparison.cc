@@ -85,7 +85,7 @@ std::vector<Measure> Measures(const std::vector<v1::Report>& reports) {
       {{.title = "LATENCY", .align = Align::kRight, .drop = 2},
        [](const v1::Report& report) -> std::string {
          const double latency = report.totals().latency_ms();
-         return latency > 0 ? absl::StrFormat("%.4g ms", latency) : kNothing;
+         return latency > 0 ? LatencyText(latency) : kNothing;
        }},
       {{.title = "VS BEST", .align = Align::kRight, .drop = 3},
        [best](const v1::Report& report) -> std::string {

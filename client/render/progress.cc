@@ -269,8 +269,7 @@ std::string CountedText(const v1::JobEvent::Counted& counted) {
   if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
     absl::StrAppend(&out, " (", FidelityText(totals.fidelity()), ")");
   }
-  absl::StrAppend(&out, ", latency ",
-                  absl::StrFormat("%.4g ms", totals.latency_ms()));
+  absl::StrAppend(&out, ", latency ", LatencyText(totals.latency_ms()));
   if (totals.cycles() > 0) {
     absl::StrAppend(&out, ", ",
                     FormatPercent(static_cast<double>(totals.host_cycles()) /

@@ -285,8 +285,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
     if (!notes.empty()) {
       absl::StrAppend(&text, " (", absl::StrJoin(notes, "; "), ")");
     }
-    absl::StrAppend(&text, "   latency ",
-                    absl::StrFormat("%.4g ms", totals.latency_ms()));
+    absl::StrAppend(&text, "   latency ", LatencyText(totals.latency_ms()));
     if (totals.macs() > 0) {
       absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
     }

@@ -153,10 +153,9 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
       cells.push_back(ClipMiddle(CleanText(dimension.of(row)), 40));
     }
     cells.push_back(CyclesText(row, marks));
-    cells.push_back(
-        report.totals().latency_ms() > 0
-            ? absl::StrFormat("%.4g ms", report.totals().latency_ms())
-            : kNothing);
+    cells.push_back(report.totals().latency_ms() > 0
+                        ? LatencyText(report.totals().latency_ms())
+                        : kNothing);
     for (const std::string& name : memories) {
       const std::optional<int64_t> bytes = MemoryOf(report, name);
       cells.push_back(report.totals().cycles() > 0 && bytes.has_value()

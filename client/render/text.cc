@@ -145,6 +145,11 @@ bool MayBreak(absl::string_view text, size_t at) {
 
 }  // namespace
 
+std::string LatencyText(double milliseconds) {
+  return milliseconds < 1e4 ? absl::StrFormat("%.4g ms", milliseconds)
+                            : absl::StrFormat("%.4g s", milliseconds / 1e3);
+}
+
 std::string GroupDigits(int64_t value) {
   const std::string digits = absl::StrCat(value);
   const size_t sign = value < 0 ? 1 : 0;

@@ -18,6 +18,8 @@ namespace edgekiln::client {
 
 // "1 234 567".
 std::string GroupDigits(int64_t value);
+// "0.3576 ms", "21.98 s": four digits, seconds from ten on.
+std::string LatencyText(double milliseconds);
 // "61.0 %" for 0.61. Not a number: "-".
 std::string FormatPercent(double fraction, int digits);
 // "0.2 ms", "12.3 ms", "1.23 s", "2 min 05 s", "1 h 02 min".

@@ -10,6 +10,12 @@
 namespace edgekiln::client {
 namespace {
 
+TEST(TextTest, LatenciesHaveFourDigits) {
+  EXPECT_EQ(LatencyText(0.35756), "0.3576 ms");
+  EXPECT_EQ(LatencyText(9999), "9999 ms");
+  EXPECT_EQ(LatencyText(219783.4), "219.8 s");
+}
+
 TEST(TextTest, GroupDigits) {
   EXPECT_EQ(GroupDigits(0), "0");
   EXPECT_EQ(GroupDigits(999), "999");

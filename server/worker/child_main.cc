@@ -33,13 +33,18 @@ namespace {
 // Often enough for a progress line, rarely enough to cost nothing.
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(100);
 
+// Of this process and of the programs that it has waited for.
 double CpuSeconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  double sum = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage = {};
+    getrusage(who, &usage);
+    sum += seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  }
+  return sum;
 }
 
 // Address space that the allocator takes beyond what it is asked for.
