@@ -93,6 +93,15 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
     return report.offload().empty() ? std::string("all") : report.offload();
   };
   add_unequal("offload", offload(a), offload(b));
+  // The same version may be of other files.
+  const auto compiler = [](const v1::Report& report) {
+    const v1::Compiler& of = report.compiler();
+    return of.program().empty()
+               ? std::string()
+               : absl::StrCat(of.program(), " ", of.version(), " (",
+                              of.digest().substr(0, 8), ")");
+  };
+  add_unequal("compilers", compiler(a), compiler(b));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("needs of quantization", a.quantization(), b.quantization());
   add_unequal("versions of edgekiln", a.version(), b.version());

@@ -136,6 +136,9 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
   other.set_model_name("other.tflite");
   other.set_recipe("serial");
   other.set_offload("none");
+  other.mutable_compiler()->set_program("gcc");
+  other.mutable_compiler()->set_version("12");
+  other.mutable_compiler()->set_digest("0123456789");
   other.set_calibration("SYNTHETIC");
   other.set_quantization("zero points 0");
   other.set_version("2");
@@ -149,6 +152,7 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
                 "unequal targets: dla-64 (aa) and dla-128 (bb)",
                 "unequal recipes: default and serial",
                 "unequal offload: all and none",
+                "unequal compilers: none and gcc 12 (01234567)",
                 "unequal calibration: none and SYNTHETIC",
                 "unequal needs of quantization: none and zero points 0",
                 "unequal versions of edgekiln: none and 2",
