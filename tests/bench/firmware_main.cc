@@ -32,7 +32,7 @@ namespace edgekiln::bench {
 namespace {
 
 // TVM's micro interpreter (tflmi) and its flow ahead of time, of MLonMCU on
-// RV32: /work/shared/specs/matrix_runs_mlonmcu.md. 0: not published.
+// RV32. 0: not published.
 struct Published {
   const char* model;
   double tflmi_instructions;
