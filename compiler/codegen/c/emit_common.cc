@@ -145,6 +145,21 @@ std::string IndexOf(const std::vector<int64_t>& extents,
   return terms.empty() ? "0" : absl::StrJoin(terms, " + ");
 }
 
+ops::WindowGeometry DotGeometry(const StepWriter& w) {
+  const auto weights = absl::MakeConstSpan(w.In(1).shape);
+  if (w.op().has_fully_connected()) {
+    ops::WindowGeometry g;
+    g.in_c = weights[1];
+    g.out_c = weights[0];
+    g.batch = w.Out(0).num_elements() / g.out_c;
+    return g;
+  }
+  return ops::GeometryOf(w.op().has_conv2d()
+                             ? w.op().conv2d().window()
+                             : w.op().depthwise_conv2d().window(),
+                         w.In(0).shape, weights.subspan(1, 2), w.Out(0).shape);
+}
+
 int64_t Product(absl::Span<const int64_t> values) {
   int64_t product = 1;
   for (const int64_t value : values) product *= value;

@@ -12,6 +12,7 @@
 #include "edgekiln/v1/graph.pb.h"
 #include "ops/quantized_parameters.h"
 #include "ops/requantize.h"
+#include "ops/window.h"
 
 // What the emitters of several families are written with.
 namespace edgekiln::compiler {
@@ -54,6 +55,10 @@ void CloseLoops(CodeWriter& code, int count);
 std::string IndexOf(const std::vector<int64_t>& extents,
                     const std::vector<int64_t>& steps,
                     const std::string& name = "i");
+
+// Of a convolution, a depthwise one, or a fully connected layer, whose rows
+// count as a batch of single pixels.
+ops::WindowGeometry DotGeometry(const StepWriter& w);
 
 int64_t Product(absl::Span<const int64_t> values);
 

@@ -18,21 +18,6 @@ const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
   return op.fully_connected().clamp();
 }
 
-ops::WindowGeometry GeometryOf(const StepWriter& w) {
-  const auto weights = absl::MakeConstSpan(w.In(1).shape);
-  if (w.op().has_fully_connected()) {
-    ops::WindowGeometry g;
-    g.in_c = weights[1];
-    g.out_c = weights[0];
-    g.batch = w.Out(0).num_elements() / g.out_c;
-    return g;
-  }
-  return ops::GeometryOf(w.op().has_conv2d()
-                             ? w.op().conv2d().window()
-                             : w.op().depthwise_conv2d().window(),
-                         w.In(0).shape, weights.subspan(1, 2), w.Out(0).shape);
-}
-
 bool IsInt8(const Tensor& tensor) { return tensor.type == v1::INT8; }
 
 std::string BiasOf(StepWriter& w, int64_t channels) {
@@ -59,14 +44,14 @@ bool FitsSharedConv(const StepWriter& w) {
 }
 
 KernelChoice CostOfSharedConv(const StepWriter& w) {
-  const ops::WindowGeometry g = GeometryOf(w);
+  const ops::WindowGeometry g = DotGeometry(w);
   const int64_t results = g.pixels() * g.out_c;
   const int64_t depth = w.op().has_depthwise_conv2d() ? 1 : g.in_c;
   return {"shared", results * (10 * g.positions() * depth + 40), 50};
 }
 
 bool EmitSharedConv(StepWriter& w) {
-  const ops::WindowGeometry g = GeometryOf(w);
+  const ops::WindowGeometry g = DotGeometry(w);
   const auto parameters = ops::DotParameters(
       ClampOf(w.op()), w.op().rounding(), w.InQuantization(0),
       w.InQuantization(1), w.OutQuantization(0), w.Out(0).type, g.out_c);

@@ -49,22 +49,6 @@ const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
   return op.fully_connected().clamp();
 }
 
-// Of a fully connected layer: rows as pixels.
-WindowGeometry DotGeometry(const StepWriter& w) {
-  const auto weights = absl::MakeConstSpan(w.In(1).shape);
-  if (w.op().has_fully_connected()) {
-    WindowGeometry g;
-    g.in_c = weights[1];
-    g.out_c = weights[0];
-    g.batch = w.Out(0).num_elements() / g.out_c;
-    return g;
-  }
-  return ops::GeometryOf(w.op().has_conv2d()
-                             ? w.op().conv2d().window()
-                             : w.op().depthwise_conv2d().window(),
-                         w.In(0).shape, weights.subspan(1, 2), w.Out(0).shape);
-}
-
 WindowGeometry PoolGeometry(const StepWriter& w) {
   const auto of = [&w](const auto& pool) {
     return ops::GeometryOf(pool.window(), w.In(0).shape,
