@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/step_rooms.h"
 #include "compiler/codegen/system_rooms.h"
 #include "compiler/codegen/turns.h"
 #include "compiler/codegen/views.h"
@@ -113,6 +114,8 @@ class TurnEmitter {
                         ReadSystemRooms(graph_, views_, partition_, plans_,
                                         machine_, writer_.memories().rams));
     in_ram_ = ram.address;
+    step_rooms_ = StepRooms(plans_, machine_, writer_.memories().rams[0]);
+    step_rooms_.AddTo(ram);
     for (const auto& [place, address] : ram.address) {
       for (const TensorId other : views_.OthersOf(place)) {
         in_ram_[other] = address;
@@ -149,7 +152,9 @@ class TurnEmitter {
       EK_ASSIGN_OR_RETURN(code, EmitRegion(work.region));
     }
     if (plans_.regions(work.region).steps().empty()) return Foreign();
-    *writer_.program().add_steps() = std::move(code->steps[turn.step]);
+    for (v1::Program::Step& step : code->steps[turn.step]) {
+      *writer_.program().add_steps() = std::move(step);
+    }
     if (work.steps[turn.step].job) {
       running_[work.engine] = Running{work.region, turn.step};
       return absl::OkStatus();
@@ -210,7 +215,8 @@ class TurnEmitter {
         .ram = writer_.memories().rams[0],
         .flash = writer_.memories().flash,
         .constants = writer_.flash().Align(ProgramWriter::kConstantAlignment),
-        .buffers = rooms_[index]};
+        .buffers = rooms_[index],
+        .step_room = step_rooms_.AddressOf(plan.engine())};
     const Region region = maker_.Make({plan.ops().begin(), plan.ops().end()});
     EK_ASSIGN_OR_RETURN(RegionCode code,
                         backend->Emit(region, plan, machine_, memory));
@@ -229,11 +235,13 @@ class TurnEmitter {
       tap.set_layout(layouts[tap.layout()]);
       taps_[index][tap.step()].push_back(std::move(tap));
     }
-    for (v1::Program::Step& step : code.steps) {
-      if (!step.has_move()) continue;
-      v1::Program::Move& move = *step.mutable_move();
-      move.set_from_layout(layouts[move.from_layout()]);
-      move.set_to_layout(layouts[move.to_layout()]);
+    for (std::vector<v1::Program::Step>& steps : code.steps) {
+      for (v1::Program::Step& step : steps) {
+        if (!step.has_move()) continue;
+        v1::Program::Move& move = *step.mutable_move();
+        move.set_from_layout(layouts[move.from_layout()]);
+        move.set_to_layout(layouts[move.to_layout()]);
+      }
     }
     for (const RegionCode::LayerUse& use : code.layers) {
       v1::Program::Layer& layer = *writer_.program().mutable_layers(use.op);
@@ -303,6 +311,7 @@ class TurnEmitter {
   std::vector<std::vector<uint64_t>> rooms_;           // By region and buffer.
   ResidentPlaces resident_;                            // By place.
   absl::flat_hash_map<TensorId, uint64_t> in_ram_;     // By storage.
+  StepRooms step_rooms_;
   std::map<TensorId, std::vector<TensorId>> aliases_;  // By storage.
   std::vector<std::optional<RegionCode>> codes_;       // By region.
   // By region and step of its plan.

@@ -122,13 +122,19 @@ absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
       found.flash = i;
     }
   }
+  for (size_t r = 0; found.flash < 0 && r < found.rams.size(); ++r) {
+    const v1::ResolvedMemory& ram = machine.memories(found.rams[r]);
+    if (target::Holds(ram, v1::MemoryDescriptor::CONSTANTS)) {
+      found.flash = found.rams[r];
+    }
+  }
   if (found.flash >= 0 && !found.rams.empty()) return found;
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.reason = "TARGET_INVALID",
                     .what = "the target lacks system memory",
                     .where = "memories",
-                    .need = "memories that the host reaches: a read-only one "
-                            "that holds CONSTANTS, one that holds ACTIVATIONS",
+                    .need = "memories that the host reaches: one that holds "
+                            "CONSTANTS, one that holds ACTIVATIONS",
                     .fix = "add it to the descriptor"});
 }
 
@@ -161,17 +167,21 @@ OpTimes InOrder(int64_t ops) {
 }
 
 TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
-                    const std::vector<bool>& in_ram, const OpTimes& times) {
+                    const std::vector<bool>& in_ram, const OpTimes& times,
+                    const BytesOfTensor& bytes) {
   TensorLives result;
   std::vector<TensorId>& tensors = result.tensors;
   std::vector<BufferLife>& lives = result.lives;
   std::vector<int32_t> slot(graph.tensors.size(), -1);
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     if (!in_ram[t]) continue;
-    const Tensor& tensor = graph.tensors[t];
+    const auto tensor = static_cast<TensorId>(t);
+    const auto found = bytes.find(tensor);
+    const int64_t size = found != bytes.end() ? found->second
+                                              : BytesOf(graph.tensors[t]);
     slot[t] = static_cast<int32_t>(lives.size());
-    tensors.push_back(static_cast<TensorId>(t));
-    lives.push_back({.size_bytes = std::max<int64_t>(BytesOf(tensor), 1),
+    tensors.push_back(tensor);
+    lives.push_back({.size_bytes = std::max<int64_t>(size, 1),
                      .alignment_bytes = kTensorAlignment,
                      .begin = times.end,
                      .end = -1});
@@ -255,8 +265,9 @@ absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const OpTimes& times,
                                 const v1::Machine& machine,
                                 const std::vector<int32_t>& rams,
-                                const RamOfTensor* ram_of) {
-  const TensorLives all = LivesOf(graph, storage, in_ram, times);
+                                const RamOfTensor* ram_of,
+                                const BytesOfTensor& bytes) {
+  const TensorLives all = LivesOf(graph, storage, in_ram, times, bytes);
   RamPlan plan;
   plan.bytes.assign(machine.memories_size(), 0);
   const auto put = [&](size_t i, int32_t ram, int64_t offset) {
@@ -299,17 +310,19 @@ uint64_t FlashImage::Align(int64_t alignment_bytes) {
   while (static_cast<int64_t>(bytes_.size()) % alignment_bytes != 0) {
     bytes_.push_back('\0');
   }
-  return flash_.base_address() + bytes_.size();
+  return flash_.base_address() + static_cast<uint64_t>(begin_) + bytes_.size();
 }
 
 uint64_t FlashImage::Append(absl::string_view bytes) {
-  const uint64_t address = flash_.base_address() + bytes_.size();
+  const uint64_t address =
+      flash_.base_address() + static_cast<uint64_t>(begin_) + bytes_.size();
   bytes_.append(bytes.data(), bytes.size());
   return address;
 }
 
 absl::Status FlashImage::Check(const Graph& graph, int64_t code_bytes) const {
-  const int64_t bytes = static_cast<int64_t>(bytes_.size()) + code_bytes;
+  const int64_t bytes =
+      begin_ + static_cast<int64_t>(bytes_.size()) + code_bytes;
   if (bytes <= flash_.capacity_bytes()) return absl::OkStatus();
   std::vector<TensorId> constants;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
@@ -317,7 +330,9 @@ absl::Status FlashImage::Check(const Graph& graph, int64_t code_bytes) const {
     constants.push_back(static_cast<TensorId>(t));
   }
   return MemoryTooSmall(flash_, "weights, constants and command streams",
-                        absl::StrCat(bytes, " bytes"),
+                        begin_ == 0 ? absl::StrCat(bytes, " bytes")
+                                    : absl::StrCat(bytes, " bytes, ", begin_,
+                                                   " of them for activations"),
                         Largest(graph, std::move(constants)));
 }
 

@@ -19,6 +19,8 @@ namespace edgekiln::compiler {
 
 // The two kinds of system memory of a machine, as indices into its memories.
 struct SystemMemories {
+  // Of constants and command streams: a read-only one, else the first of `rams`
+  // that holds CONSTANTS.
   int32_t flash = -1;
   std::vector<int32_t> rams;  // One at least; rising.
 };
@@ -67,8 +69,11 @@ struct TensorLives {
   std::vector<TensorId> tensors;  // Ascending, by storage.
   std::vector<BufferLife> lives;  // One per tensor.
 };
+// Those of `bytes` take so many, not those of their elements.
+using BytesOfTensor = absl::flat_hash_map<TensorId, int64_t>;  // By storage.
 TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
-                    const std::vector<bool>& in_ram, const OpTimes& times);
+                    const std::vector<bool>& in_ram, const OpTimes& times,
+                    const BytesOfTensor& bytes = {});
 
 // Bytes alive at the instants -1 to `end`; the first entry is that of -1.
 // Saturates.
@@ -96,12 +101,17 @@ absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const OpTimes& times,
                                 const v1::Machine& machine,
                                 const std::vector<int32_t>& rams,
-                                const RamOfTensor* ram_of = nullptr);
+                                const RamOfTensor* ram_of = nullptr,
+                                const BytesOfTensor& bytes = {});
 
 // Content of flash while it grows.
 class FlashImage {
  public:
   explicit FlashImage(const v1::ResolvedMemory& flash) : flash_(flash) {}
+  // It begins behind so many bytes of the memory, which others have. Before
+  // anything else.
+  void StartAt(int64_t offset) { begin_ = offset; }
+  int64_t begin() const { return begin_; }
   // Address the next Append gets, once aligned.
   uint64_t Align(int64_t alignment_bytes);
   uint64_t Append(absl::string_view bytes);
@@ -112,6 +122,7 @@ class FlashImage {
 
  private:
   const v1::ResolvedMemory& flash_;
+  int64_t begin_ = 0;
   std::string bytes_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/accumulators.h"
 #include "compiler/codegen/layer_rows.h"
@@ -34,6 +35,11 @@ void ProgramWriter::AddLayers(const v1::Partition& partition) {
     layer.set_engine(placement.engine());
     layer.set_reason(placement.reason());
   }
+}
+
+void ProgramWriter::SetRam(RamPlan ram) {
+  ram_ = std::move(ram);
+  flash_.StartAt(RoundUp(ram_.bytes[memories_.flash], kConstantAlignment));
 }
 
 bool ProgramWriter::IsConstant(TensorId tensor) const {
@@ -152,7 +158,8 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
     v1::Program::Segment* segment = program_.add_segments();
     segment->mutable_location()->set_memory(memories_.flash);
     segment->mutable_location()->set_address(
-        machine_.memories(memories_.flash).base_address());
+        machine_.memories(memories_.flash).base_address() +
+        static_cast<uint64_t>(flash_.begin()));
     const Digest digest = DigestOf(constants);
     segment->mutable_digest()->set_hash(digest.hash);
     segment->mutable_digest()->set_size_bytes(digest.size_bytes);
@@ -168,8 +175,8 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
                 {memories_, ram_.address, constant_address_, resident_},
                 &program_);
   AddAccumulators(graph_, &program_);
-  memory_bytes_[memories_.flash] = flash_bytes;
   for (const int32_t ram : memories_.rams) memory_bytes_[ram] = ram_.bytes[ram];
+  memory_bytes_[memories_.flash] = flash_.begin() + flash_bytes;
   EmitResult result;
   result.program = std::move(program_);
   result.constants = constants;

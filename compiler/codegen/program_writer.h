@@ -32,7 +32,7 @@ class ProgramWriter {
   FlashImage& flash() { return flash_; }
   const RamPlan& ram() const { return ram_; }
   // To be called before anything that needs an address.
-  void SetRam(RamPlan ram) { ram_ = std::move(ram); }
+  void SetRam(RamPlan ram);
   // By tensor, the tensor whose place it shares if that is not its storage; for
   // the report.
   void SetPlaces(std::vector<TensorId> places) { places_ = std::move(places); }

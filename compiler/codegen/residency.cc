@@ -40,12 +40,13 @@ class Planner {
   absl::StatusOr<std::vector<v1::RegionPlan>> Run() {
     EK_ASSIGN_OR_RETURN(
         candidates_,
-        FindResidentCandidates(graph_, views_, ops_, machine_, maker_));
+        FindResidentCandidates(graph_, views_, ops_, machine_, maker_, ram_));
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
       candidate_of_[candidates_[c].place] = c;
+      candidates_[c].stays = !recipe_.round_trips();
     }
     EK_RETURN_IF_ERROR(PlanAll());
-    if (candidates_.size() <= kMaxTried) {
+    if (candidates_.size() <= kMaxTried && !recipe_.round_trips()) {
       EK_RETURN_IF_ERROR(TryLayouts());
       EK_RETURN_IF_ERROR(TryWithout());
     }
@@ -129,7 +130,13 @@ class Planner {
         const auto ram = ram_of_->find(place);
         if (ram != ram_of_->end()) border.memory = ram->second;
       }
-      layout = views_.InDensePlace(tensor);
+      if (found != candidate_of_.end() && candidates_[found->second].arranged) {
+        const ResidentCandidate& candidate = candidates_[found->second];
+        layout =
+            views_.Between(place, candidate.layouts[candidate.chosen], tensor);
+      } else {
+        layout = views_.InDensePlace(tensor);
+      }
     }
     if (!layout) {
       return absl::InternalError(

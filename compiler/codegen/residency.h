@@ -23,9 +23,10 @@ namespace edgekiln::compiler {
 // all that can, drops those without room, longest-lived first, then tries the
 // layouts of other users and dropping each tensor in turn while predicted
 // cycles fall. An output is written over an input where the engine allows that
-// and nobody reads the input later. Places that do not stay lie densely in
-// `ram`, or where `ram_of` (may be null) says. Errors are those of the back
-// ends.
+// and nobody reads the input later. Places that do not stay lie in `ram`, or
+// where `ram_of` (may be null) says: densely, unless the host's code would have
+// to rearrange them. With `round_trips` of the recipe none stays. Errors are
+// those of the back ends.
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
     const v1::Machine& machine, const v1::TileRecipe& recipe,

@@ -19,12 +19,13 @@ class CandidateFinder {
  public:
   CandidateFinder(const Graph& graph, const Views& views,
                   const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-                  const RegionMaker& maker)
+                  const RegionMaker& maker, int32_t ram)
       : graph_(graph),
         views_(views),
         ops_(ops),
         machine_(machine),
-        maker_(maker) {}
+        maker_(maker),
+        ram_(ram) {}
 
   absl::StatusOr<std::vector<Candidate>> Run() const {
     const std::vector<TensorId>& places = views_.places();
@@ -115,7 +116,32 @@ class CandidateFinder {
     ChooseLayout(0, machine_, candidate);
     candidate.first = candidate.users.front();
     candidate.last = candidate.users.back();
+    EK_ASSIGN_OR_RETURN(candidate.arranged, IsArranged(candidate, users));
     return candidate;
+  }
+
+  // Whether a user needs the host's code if the place is dense in system memory,
+  // and all can use the first layout there. Not of places that host ops see
+  // other tensors of.
+  absl::StatusOr<bool> IsArranged(const Candidate& candidate,
+                                  const std::vector<User>& users) const {
+    if (!views_.OthersOf(candidate.place).empty()) return false;
+    bool needed = false;
+    for (const User& user : users) {
+      Budget::Border border;
+      border.tensor = maker_.storage()[user.tensor];
+      border.memory = ram_;
+      const auto dense = views_.InDensePlace(border.tensor);
+      if (!dense) return false;
+      border.layout = *dense;
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          BackendOf(user.position));
+      needed = needed || backend->NeedsRearranging(
+                             RegionAt(user.position), border, machine_,
+                             ops_[user.position].engine);
+    }
+    if (!needed) return false;
+    return AllTake(users, candidate.layouts[0], ram_);
   }
 
   // The place in the layout of the user's engine; nothing if no layout
@@ -143,7 +169,7 @@ class CandidateFinder {
       if (!there) return false;
       border.memory = memory;
       border.layout = *there;
-      border.resident = true;
+      border.resident = memory != ram_;
       EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                           BackendOf(user.position));
       const absl::Status taken =
@@ -167,6 +193,7 @@ class CandidateFinder {
   const std::vector<DrivenOp>& ops_;
   const v1::Machine& machine_;
   const RegionMaker& maker_;
+  const int32_t ram_;
 };
 
 }  // namespace
@@ -182,8 +209,8 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const RegionMaker& maker) {
-  return CandidateFinder(graph, views, ops, machine, maker).Run();
+    const v1::Machine& machine, const RegionMaker& maker, int32_t ram) {
+  return CandidateFinder(graph, views, ops, machine, maker, ram).Run();
 }
 
 }  // namespace edgekiln::compiler

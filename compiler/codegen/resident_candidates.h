@@ -39,6 +39,9 @@ struct ResidentCandidate {
   int32_t last = 0;
   std::vector<int32_t> users;  // Positions, rising.
   bool stays = true;
+  // If it does not stay, it lies in system memory in the chosen layout, not
+  // densely: the host's code would have to rearrange it.
+  bool arranged = false;
 };
 
 // Sets `chosen` and `bytes`.
@@ -46,11 +49,11 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
                   ResidentCandidate& candidate);
 
 // By rising place, each with its first layout chosen. `ops` are in order of
-// execution; `maker` makes regions of `graph`. Errors are those of the back
-// ends.
+// execution; `maker` makes regions of `graph`; `ram` is the system memory of
+// what does not stay. Errors are those of the back ends.
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const RegionMaker& maker);
+    const v1::Machine& machine, const RegionMaker& maker, int32_t ram);
 
 }  // namespace edgekiln::compiler
 

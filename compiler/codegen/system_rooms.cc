@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/rooms.h"
+#include "compiler/codegen/step_rooms.h"
 #include "compiler/engines/backend.h"
 
 namespace edgekiln::compiler {
@@ -43,6 +44,23 @@ absl::StatusOr<std::vector<bool>> PlacesInSystem(const Graph& graph,
   return in_system;
 }
 
+BytesOfTensor BytesInSystem(const Views& views, const v1::RegionPlans& plans,
+                            const std::vector<int32_t>& rams) {
+  BytesOfTensor bytes;
+  for (const v1::RegionPlan& plan : plans.regions()) {
+    for (const v1::RegionPlan::Border& border : plan.borders()) {
+      if (std::find(rams.begin(), rams.end(), border.memory()) == rams.end() ||
+          border.tensor() < 0 ||
+          border.tensor() >= std::ssize(views.places())) {
+        continue;
+      }
+      int64_t& size = bytes[views.places()[border.tensor()]];
+      size = std::max(size, border.layout().size_bytes());
+    }
+  }
+  return bytes;
+}
+
 absl::StatusOr<RamPlan> PlanSystemRooms(
     const Graph& graph, const Views& views, const v1::Partition& partition,
     const v1::RegionPlans& plans, const std::vector<Work>& works,
@@ -70,8 +88,11 @@ absl::StatusOr<RamPlan> PlanSystemRooms(
       times.of_op[op] = time;
     }
   }
-  return PlanRam(graph, views.places(), in_system, times, machine, rams,
-                 ram_of);
+  const StepRooms step_rooms(plans, machine, rams[0]);
+  return PlanRam(graph, views.places(), in_system, times,
+                 step_rooms.bytes() == 0 ? machine
+                                         : step_rooms.Without(machine),
+                 rams, ram_of, BytesInSystem(views, plans, rams));
 }
 
 absl::StatusOr<RamPlan> ReadSystemRooms(const Graph& graph, const Views& views,
@@ -83,6 +104,7 @@ absl::StatusOr<RamPlan> ReadSystemRooms(const Graph& graph, const Views& views,
                       PlacesInSystem(graph, views, partition, plans));
   const absl::Status foreign = absl::InvalidArgumentError(
       "the rooms of system memory belong to another partition");
+  const BytesOfTensor sizes = BytesInSystem(views, plans, rams);
   RamPlan plan;
   plan.bytes.assign(machine.memories_size(), 0);
   for (const v1::RegionPlans::SystemRoom& room : plans.system_rooms()) {
@@ -91,7 +113,10 @@ absl::StatusOr<RamPlan> ReadSystemRooms(const Graph& graph, const Views& views,
       return foreign;
     }
     const v1::ResolvedMemory& memory = machine.memories(room.memory());
-    const int64_t bytes = BytesOf(graph.tensors[room.tensor()]);
+    const auto found = sizes.find(room.tensor());
+    const int64_t bytes = found != sizes.end()
+                              ? found->second
+                              : BytesOf(graph.tensors[room.tensor()]);
     const auto capacity = static_cast<uint64_t>(memory.capacity_bytes());
     const uint64_t offset = room.address() - memory.base_address();
     if (room.address() < memory.base_address() || offset > capacity ||

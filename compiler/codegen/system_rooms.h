@@ -25,6 +25,11 @@ absl::StatusOr<std::vector<bool>> PlacesInSystem(const Graph& graph,
                                                  const v1::Partition& partition,
                                                  const v1::RegionPlans& plans);
 
+// Bytes of places in system memory that lie in another layout than the dense
+// one, as borders of the regions say.
+BytesOfTensor BytesInSystem(const Views& views, const v1::RegionPlans& plans,
+                            const std::vector<int32_t>& rams);
+
 // Addresses for these places, each alive over the turns that use it. With
 // `ram_of`, in the memories named there. RESOURCE_EXHAUSTED as of PlanRam().
 absl::StatusOr<RamPlan> PlanSystemRooms(

@@ -87,7 +87,7 @@ class Execution {
       if (!running_[e]) continue;
       const bool own = running_[e]->work == work;
       const bool needed =
-          (step.job && w.engine == e) ||
+          (step.job && w.engine == e) || step.window == e ||
           (own && std::find(step.after.begin(), step.after.end(),
                             running_[e]->step) != step.after.end()) ||
           (!step.early && std::find(w.before.begin(), w.before.end(),
@@ -226,6 +226,10 @@ absl::StatusOr<std::vector<Work::Step>> StepsOf(const v1::RegionPlan& plan,
     if (step.host_cycles() < 0 || step.engine_cycles() < 0) {
       return absl::InvalidArgumentError("a step of less than no time");
     }
+    if (step.has_window() &&
+        (step.window() < 0 || step.window() >= machine.engines_size())) {
+      return absl::InvalidArgumentError("a step in an unknown window");
+    }
     steps.push_back(
         {.host_cycles =
              WallCycles(step.host_cycles(), machine.host_clock_hz(), machine),
@@ -234,7 +238,8 @@ absl::StatusOr<std::vector<Work::Step>> StepsOf(const v1::RegionPlan& plan,
              job ? WallCycles(step.engine_cycles(), engine.clock_hz(), machine)
                  : 0,
          .after = after,
-         .early = step.early()});
+         .early = step.early(),
+         .window = step.has_window() ? step.window() : -1});
   }
   return steps;
 }

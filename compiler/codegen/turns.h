@@ -25,6 +25,7 @@ struct Work {
     int64_t engine_cycles = 0;  // .. for so long.
     std::vector<int32_t> after;
     bool early = false;
+    int32_t window = -1;  // The engine whose jobs must have ended before.
   };
   int32_t region = -1;  // Index into RegionPlans.regions; -1: of the host.
   int32_t op = 0;       // Its op, or the region's first.

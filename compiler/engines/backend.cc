@@ -106,6 +106,11 @@ absl::Status EngineBackend::CheckBorder(const Region&, const Budget::Border&,
   return absl::UnimplementedError("borders lie densely in system memory");
 }
 
+bool EngineBackend::NeedsRearranging(const Region&, const Budget::Border&,
+                                     const v1::Machine&, int32_t) const {
+  return false;
+}
+
 std::vector<TensorId> EngineBackend::OverwritableInputs(const Region&,
                                                         const v1::Machine&,
                                                         int32_t) const {

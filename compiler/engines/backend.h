@@ -84,14 +84,16 @@ struct RegionMemory {
   uint64_t constants = 0;  // Address of the region's first constant.
   // Address of each of the plan's buffers, in the buffer's memory.
   std::vector<uint64_t> buffers;
+  // In `ram`: what the plan needs there for one step at a time.
+  uint64_t step_room = 0;
 };
 
 // What a region adds to a program.
 struct RegionCode {
   std::string code;  // None of engines that the host drives.
-  // Engines that the host drives: a Move or RegisterWrites for each step of the
-  // plan. Their layouts are indices into `layouts`.
-  std::vector<v1::Program::Step> steps;
+  // Engines that the host drives: for each step of the plan Moves, or
+  // RegisterWrites. Their layouts are indices into `layouts`.
+  std::vector<std::vector<v1::Program::Step>> steps;
   std::string constants;            // Flash content, from memory.constants on.
   std::vector<v1::Layout> layouts;  // Of taps and moves.
   // Without `stream`; layout: see above. For engines that the host drives,
@@ -144,6 +146,13 @@ class EngineBackend {
                                    const Budget::Border& border,
                                    const v1::Machine& machine,
                                    int32_t engine) const;
+
+  // Whether the host's code must rearrange `border` for the engine, as no link
+  // does: then it is better off in system memory in an engine's layout.
+  virtual bool NeedsRearranging(const Region& region,
+                                const Budget::Border& border,
+                                const v1::Machine& machine,
+                                int32_t engine) const;
 
   // Inputs of the region, by storage, that its op can overwrite with its
   // output, element by element, if both are resident in one layout.

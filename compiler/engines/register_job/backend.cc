@@ -163,6 +163,18 @@ class RegisterJobBackend final : public EngineBackend {
         .status();
   }
 
+  bool NeedsRearranging(const Region& region, const Budget::Border& border,
+                        const v1::Machine& machine,
+                        int32_t engine) const override {
+    const auto chip = Chip::Create(machine, engine);
+    if (!chip.ok() || !chip->rearranges()) return false;
+    const auto own = OperandLayout(region, border.tensor, machine, engine);
+    if (!own.ok()) return false;
+    const auto move = chip->MoveBetween(border.memory, border.layout,
+                                        chip->memory(), *own);
+    return move.ok() && move->rearranges;
+  }
+
   std::vector<TensorId> OverwritableInputs(const Region& region,
                                            const v1::Machine&,
                                            int32_t) const override {

@@ -44,17 +44,33 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
   chip.memory_ = target::LocalMemoryOf(machine, engine);
   for (int32_t m = 0; m < machine.memories_size(); ++m) {
     const v1::ResolvedMemory& memory = machine.memories(m);
-    if (memory.host_reaches() && !target::IsWritable(memory) &&
-        target::Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
+    if (!memory.host_reaches()) continue;
+    const bool writable = target::IsWritable(memory);
+    if (writable && chip.ram_ < 0) chip.ram_ = m;
+    if (target::Holds(memory, v1::MemoryDescriptor::CONSTANTS) &&
+        (!writable || chip.flash_ < 0)) {
       chip.flash_ = m;
     }
+  }
+  const auto one_dimension = [](const v1::ResolvedLink& link) {
+    return link.owner() == target::kHostOwner && link.dimensions() == 1;
+  };
+  if (std::any_of(machine.links().begin(), machine.links().end(),
+                  one_dimension)) {
+    EK_ASSIGN_OR_RETURN(chip.copy_costs_, target::HostCosts::Create(machine));
   }
   const auto refuse = [&](absl::string_view need) {
     return absl::InvalidArgumentError(absl::StrCat(
         "engine ", machine.engines(engine).name(), " needs ", need));
   };
-  if (chip.memory_ < 0 || chip.flash_ < 0) {
+  if (chip.memory_ < 0 || chip.flash_ < 0 || chip.ram_ < 0) {
     return refuse("a memory of its own, and one of the host's for constants");
+  }
+  const int32_t records = chip.view_.record_memory();
+  if (records >= 0 && records != chip.ram_) {
+    return refuse(absl::StrCat("its records in ",
+                               machine.memories(chip.ram_).name(),
+                               ", the first memory of activations"));
   }
   // Addresses of rooms are the caller's choice.
   if (chip.alignment_bytes() % target::kJobTableAlignment != 0) {
@@ -69,16 +85,11 @@ int64_t Chip::alignment_bytes() const {
   return machine_->memories(memory_).alignment_bytes();
 }
 
-absl::StatusOr<int32_t> Chip::JobOf(v1::RegisterJobs::Kernel kernel) const {
-  const int32_t job = view_.FindJob(kernel);
-  if (job >= 0) return job;
-  return absl::InvalidArgumentError(
-      absl::StrCat("engine ", machine_->engines(engine_).name(), " has no job ",
-                   v1::RegisterJobs::Kernel_Name(kernel)));
-}
-
-int64_t Chip::WriteCycles(int64_t writes) const {
-  return writes * machine_->engines(engine_).register_write_cycles();
+int64_t Chip::JobCycles(const target::JobCode& code) const {
+  const v1::Machine::Engine& engine = machine_->engines(engine_);
+  return engine.job_cycles() +
+         std::ssize(code.record) * engine.record_word_cycles() +
+         std::ssize(code.writes) * engine.register_write_cycles();
 }
 
 int64_t Chip::poll_cycles() const {
@@ -97,7 +108,15 @@ absl::StatusOr<Chip::Move> Chip::MoveBetween(
     }
     EK_ASSIGN_OR_RETURN(const int64_t cycles,
                         target::MoveCycles(link, from_layout, to_layout));
-    if (!best || cycles < best->host_cycles) best = Move{l, cycles};
+    const int32_t window = link.has_window() ? link.window() : -1;
+    if (!best || cycles < best->host_cycles) {
+      best = Move{l, cycles, /*rearranges=*/false, window};
+    }
+    if (link.dimensions() > 1) continue;
+    EK_ASSIGN_OR_RETURN(std::optional<Move> move,
+                        Rearranged(link, from, from_layout, to, to_layout));
+    if (!move || move->host_cycles >= best->host_cycles) continue;
+    best = Move{l, move->host_cycles, /*rearranges=*/true, window};
   }
   if (best) return *best;
   return MakeError(
@@ -109,6 +128,26 @@ absl::StatusOr<Chip::Move> Chip::MoveBetween(
        .need = "a link with owner \"host\" that reads the one and writes the "
                "other",
        .fix = "add it to the descriptor"});
+}
+
+absl::StatusOr<std::optional<Chip::Move>> Chip::Rearranged(
+    const v1::ResolvedLink& link, int32_t from, const v1::Layout& from_layout,
+    int32_t to, const v1::Layout& to_layout) const {
+  const bool loads = to == memory_;
+  const int32_t other = loads ? from : to;
+  if (other == memory_ || !machine_->memories(other).host_reaches() ||
+      !Contains(loads ? link.from() : link.to(), ram_)) {
+    return std::nullopt;
+  }
+  const v1::Layout& engine = loads ? to_layout : from_layout;
+  EK_ASSIGN_OR_RETURN(const int64_t moved,
+                      target::MoveCycles(link, engine, engine));
+  int64_t bytes = engine.element_bits() / 8;
+  for (const int64_t extent : engine.extents()) bytes *= extent;
+  EK_ASSIGN_OR_RETURN(const int64_t copied, copy_costs_->CopyCycles(bytes));
+  Move move;
+  move.host_cycles = moved + copied;
+  return move;
 }
 
 int64_t Chip::HostCycles(int64_t engine_cycles) const {

@@ -2,12 +2,14 @@
 #define EK_COMPILER_ENGINES_REGISTER_JOB_CHIP_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "compiler/engines/register_job/operation.h"
 #include "edgekiln/v1/layout.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/host_cost.h"
 #include "target/register_jobs.h"
 
 // The machine as the backend needs it: one engine, its memory, and what moves
@@ -27,15 +29,16 @@ class Chip {
   // The memory that jobs work in.
   int32_t memory() const { return memory_; }
   int64_t alignment_bytes() const;
-  // The memory that constants are moved from.
+  // The memory that constants lie in.
   int32_t flash() const { return flash_; }
+  // System memory: where records of jobs lie, and what the host rearranges.
+  int32_t ram() const { return ram_; }
 
-  // Position of the kernel among the engine's jobs. INVALID_ARGUMENT if there
-  // is none.
-  absl::StatusOr<int32_t> JobOf(v1::RegisterJobs::Kernel kernel) const;
+  // Whether moves pass through system memory, see Move.
+  bool rearranges() const { return copy_costs_.has_value(); }
 
-  // Host cycles of `writes` register writes.
-  int64_t WriteCycles(int64_t writes) const;
+  // Host cycles until a job has been started.
+  int64_t JobCycles(const target::JobCode& code) const;
   int64_t poll_cycles() const;
 
   // How the host moves an array: `link`, an index into Machine.links, is the
@@ -43,6 +46,11 @@ class Chip {
   struct Move {
     int32_t link = 0;
     int64_t host_cycles = 0;
+    // The host's code brings the array into the engine's layout, or out of it,
+    // in system memory, and the link moves it as it lies. Only where links
+    // count nothing but bytes.
+    bool rearranges = false;
+    int32_t window = -1;  // The link's, an engine.
   };
   // UNIMPLEMENTED if no link of the host's joins the memories.
   absl::StatusOr<Move> MoveBetween(int32_t from, const v1::Layout& from_layout,
@@ -64,8 +72,14 @@ class Chip {
   const v1::Machine* machine_;
   int32_t engine_;
   target::RegisterJobsView view_;
+  absl::StatusOr<std::optional<Move>> Rearranged(
+      const v1::ResolvedLink& link, int32_t from, const v1::Layout& from_layout,
+      int32_t to, const v1::Layout& to_layout) const;
+
   int32_t memory_ = -1;
   int32_t flash_ = -1;
+  int32_t ram_ = -1;
+  std::optional<target::HostCosts> copy_costs_;
 };
 
 }  // namespace edgekiln::compiler::register_job

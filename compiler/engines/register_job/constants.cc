@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/tile_costs.h"
 #include "target/layout.h"
 
@@ -82,14 +83,45 @@ absl::Status PutWeights(const Graph& graph, const Placement& placement,
   return absl::OkStatus();
 }
 
+std::string BiasBytes(const Graph& graph, const Operation& operation) {
+  if (operation.bias != kNoTensor) {
+    return *graph.tensors[operation.bias].data;
+  }
+  return std::string(static_cast<size_t>(operation.out.c) * 4, '\0');
+}
+
+absl::StatusOr<Constants> PackWhole(const Graph& graph,
+                                    const Placement& placement) {
+  EK_ASSIGN_OR_RETURN(const WholeConstants whole, WholeConstantsOf(placement));
+  EK_ASSIGN_OR_RETURN(const target::Layout weights,
+                      target::Layout::Create(whole.weights));
+  EK_ASSIGN_OR_RETURN(const target::Layout bias,
+                      target::Layout::Create(whole.bias));
+  const Operation& operation = placement.operation;
+  const std::string dense = DenseWeights(graph, operation, {0, operation.out.c});
+  const std::string biases = BiasBytes(graph, operation);
+  if (weights.dense_bytes() != std::ssize(dense) ||
+      bias.dense_bytes() != std::ssize(biases)) {
+    return absl::InternalError(
+        "the engine's layout of constants has another number of elements");
+  }
+  Constants constants;
+  constants.offsets = {0};
+  constants.bytes.resize(static_cast<size_t>(whole.bytes), '\0');
+  weights.Scatter(dense.data(), constants.bytes.data());
+  bias.Scatter(biases.data(), constants.bytes.data() + whole.bias_offset);
+  return constants;
+}
+
 }  // namespace
 
 absl::StatusOr<Constants> PackConstants(const Graph& graph,
                                         const Placement& placement,
                                         const Schedule& schedule) {
+  if (placement.constants_in_place) return PackWhole(graph, placement);
   Constants constants;
   const Operation& operation = placement.operation;
-  if (!operation.has_table()) return constants;
+  if (!placement.has_table()) return constants;
   const Chip& chip = *placement.chip;
   const int64_t grain = std::max<int64_t>(
       chip.machine().memories(chip.flash()).alignment_bytes(), 4);

@@ -6,18 +6,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/schedule.h"
 #include "compiler/ir/graph.h"
 
+// Weights, biases and tables of an op, as jobs read them.
 namespace edgekiln::compiler::register_job {
 
-// The constants of an op as stored in flash: for each cut of the output
-// channels, the weights in the engine's layout (gaps are 0), then the table:
-// int32 bias, multiplier and shift per channel. One move loads a cut.
 struct Constants {
   std::string bytes;
-  std::vector<int64_t> offsets;  // Of each cut; empty if the op has none.
+  // Of each channel tile, in `bytes`; one entry if they are whole.
+  std::vector<int64_t> offsets;
 };
+
+// Of a placement with constants in place: those of the whole op, once; else
+// those of each channel tile.
 absl::StatusOr<Constants> PackConstants(const Graph& graph,
                                         const Placement& placement,
                                         const Schedule& schedule);

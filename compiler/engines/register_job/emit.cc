@@ -1,5 +1,6 @@
 #include "compiler/engines/register_job/emit.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/constants.h"
+#include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/schedule.h"
 #include "target/layout_parts.h"
@@ -18,6 +20,8 @@ namespace {
 
 using target::JobVariable;
 using target::JobVariables;
+
+constexpr int32_t kHostCode = -1;  // Program.Move.link.
 
 class Emitter {
  public:
@@ -30,6 +34,9 @@ class Emitter {
         memory_(memory) {}
 
   absl::StatusOr<RegionCode> Run() && {
+    if (placement_.constants_in_place) {
+      EK_ASSIGN_OR_RETURN(whole_, WholeConstantsOf(placement_));
+    }
     const std::vector<TileStep>& steps = schedule_.steps();
     for (size_t s = 0; s < steps.size(); ++s) {
       if (steps[s].kind == TileStep::Kind::kJob) {
@@ -79,41 +86,85 @@ class Emitter {
 
   absl::Status AddMove(const TileStep& step) {
     EK_ASSIGN_OR_RETURN(const MoveStep planned, schedule_.MoveOf(step));
-    v1::Program::Move& move = *code_.steps.emplace_back().mutable_move();
-    const v1::Location outside = Outside(step, planned);
-    const v1::Location room = InEngine(planned.place);
-    const int32_t outside_layout = IndexOf(planned.tensor);
-    const int32_t room_layout = IndexOf(planned.room);
-    *move.mutable_from() = planned.stores ? room : outside;
-    *move.mutable_to() = planned.stores ? outside : room;
-    move.set_from_layout(planned.stores ? room_layout : outside_layout);
-    move.set_to_layout(planned.stores ? outside_layout : room_layout);
-    move.set_layer(layer());
-    move.set_link(planned.move.link);
+    std::vector<v1::Program::Step>& steps = code_.steps.emplace_back();
+    const End outside = {Outside(step, planned), IndexOf(planned.tensor)};
+    const End room = {InEngine(planned.place), IndexOf(planned.room)};
+    const End from = planned.stores ? room : outside;
+    const End to = planned.stores ? outside : room;
+    if (!planned.move.rearranges) {
+      AddMove(from, to, planned.move.link, steps);
+      return absl::OkStatus();
+    }
+    End between = {RecordLocation(), room.layout};
+    between.location.set_address(
+        memory_.step_room +
+        static_cast<uint64_t>(
+            StepRoomOf(chip_, schedule_.needs()).array_offset));
+    AddMove(from, between, planned.stores ? planned.move.link : kHostCode,
+            steps);
+    AddMove(between, to, planned.stores ? kHostCode : planned.move.link, steps);
     return absl::OkStatus();
+  }
+
+  struct End {
+    v1::Location location;
+    int32_t layout = 0;
+  };
+  void AddMove(const End& from, const End& to, int32_t link,
+               std::vector<v1::Program::Step>& steps) const {
+    v1::Program::Move& move = *steps.emplace_back().mutable_move();
+    *move.mutable_from() = from.location;
+    *move.mutable_to() = to.location;
+    move.set_from_layout(from.layout);
+    move.set_to_layout(to.layout);
+    move.set_layer(layer());
+    move.set_link(link);
+  }
+
+  v1::Location RecordLocation() const {
+    v1::Location location;
+    location.set_memory(chip_.ram());
+    location.set_address(memory_.step_room);
+    return location;
   }
 
   absl::Status AddJob(const TileStep& step, int32_t index) {
     JobVariables variables = schedule_.VariablesOfJob(step);
-    const JobPlaces places = schedule_.PlacesOf(step);
+    EK_ASSIGN_OR_RETURN(const JobPlaces places, schedule_.PlacesOf(step));
     variables[JobVariable::kInAddr] = AddressOf(places.input);
     variables[JobVariable::kOutAddr] = AddressOf(places.output);
     if (placement_.input2.present()) {
       variables[JobVariable::kIn2Addr] = AddressOf(places.input2);
     }
-    if (placement_.operation.has_table()) {
+    if (placement_.constants_in_place) {
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<int64_t> address,
+          AddressOfPart(placement_, *whole_, schedule_.ChannelsOf(step)));
+      if (!address) return absl::InternalError("a job without its constants");
+      variables[JobVariable::kWeightsAddr] =
+          static_cast<int64_t>(memory_.constants) + *address;
+    } else if (placement_.has_table()) {
       EK_ASSIGN_OR_RETURN(const ConstantRoom room,
                           schedule_.ConstantRoomOf(step.c));
       const int64_t address = AddressOf(places.constants);
       variables[JobVariable::kWeightsAddr] = address;
       variables[JobVariable::kTableAddr] = address + room.table_offset;
     }
-    EK_ASSIGN_OR_RETURN(const auto writes, chip_.view().Encode(variables));
-    v1::Program::RegisterWrites& job =
-        *code_.steps.emplace_back().mutable_register_writes();
+    variables[JobVariable::kRecordAddr] =
+        static_cast<int64_t>(memory_.step_room);
+    EK_ASSIGN_OR_RETURN(const target::JobCode code,
+                        chip_.view().Encode(variables));
+    v1::Program::RegisterWrites& job = *code_.steps.emplace_back()
+                                            .emplace_back()
+                                            .mutable_register_writes();
     job.set_engine(chip_.engine());
     job.set_layer(layer());
-    for (const target::RegisterWrite& write : writes) {
+    if (!code.record.empty()) {
+      *job.mutable_record()->mutable_location() = RecordLocation();
+      job.mutable_record()->mutable_words()->Add(code.record.begin(),
+                                                 code.record.end());
+    }
+    for (const target::RegisterWrite& write : code.writes) {
       v1::Program::RegisterWrites::Write& added = *job.add_writes();
       added.set_offset(write.offset);
       added.set_value(write.value);
@@ -124,8 +175,9 @@ class Emitter {
   absl::Status AddTap(const TileStep& step, int32_t index,
                       const JobVariables& variables, const Place& output) {
     const TileSet& tiles = schedule_.tiles();
-    const ImagePart part = OutputPart(
-        tiles.h.cuts[step.h], tiles.w.cuts[step.w], tiles.c.cuts[step.c]);
+    const ImagePart part =
+        OutputPart(tiles.h.cuts[step.h], tiles.w.cuts[step.w],
+                   schedule_.ChannelsOf(step));
     const Image& out = placement_.operation.out;
     v1::Program::Tap& tap = code_.taps.emplace_back();
     tap.set_step(index);
@@ -137,10 +189,12 @@ class Emitter {
     for (const int64_t extent : {out.h, out.w, out.c}) {
       tap.mutable_box()->add_shape(extent);
     }
-    *tap.mutable_location() = InEngine(output);
     EK_ASSIGN_OR_RETURN(
         const v1::Layout layout,
         LayoutOf(placement_, target::JobOperand::kOut, variables));
+    *tap.mutable_location() = InEngine(output);
+    tap.mutable_location()->set_address(
+        tap.location().address() - static_cast<uint64_t>(layout.first_byte()));
     tap.set_layout(IndexOf(target::Canonical(layout)));
     return absl::OkStatus();
   }
@@ -157,6 +211,7 @@ class Emitter {
   const Schedule& schedule_;
   const Constants& constants_;
   const RegionMemory& memory_;
+  std::optional<WholeConstants> whole_;
   RegionCode code_;
   absl::flat_hash_map<std::string, int32_t> layout_index_;
 };
@@ -171,10 +226,13 @@ absl::StatusOr<RegionCode> EmitRegion(const Graph& graph,
                       DecisionOf(placement.operation, plan));
   EK_ASSIGN_OR_RETURN(const Schedule schedule,
                       Schedule::Create(placement, decision));
+  const v1::RegionPlan::MemoryNeed* need = nullptr;
+  for (const v1::RegionPlan::MemoryNeed& each : plan.needs()) {
+    if (each.memory() == placement.chip->memory()) need = &each;
+  }
   if (std::ssize(schedule.steps()) != plan.steps_size() ||
       std::ssize(schedule.buffers()) != plan.buffers_size() ||
-      std::ssize(memory.buffers) != plan.buffers_size() ||
-      plan.needs_size() != 1) {
+      std::ssize(memory.buffers) != plan.buffers_size() || need == nullptr) {
     return absl::InvalidArgumentError(
         "the region's plan belongs to another machine");
   }
@@ -191,11 +249,11 @@ absl::StatusOr<RegionCode> EmitRegion(const Graph& graph,
                       PackConstants(graph, placement, schedule));
   EK_ASSIGN_OR_RETURN(RegionCode code,
                       Emitter(placement, schedule, constants, memory).Run());
-  const int64_t bytes = plan.needs(0).bytes();
+  const int64_t bytes = need->bytes();
   code.layers.push_back({placement.operation.op_index, bytes,
                          static_cast<int32_t>(schedule.tiles().tiles()),
                          plan.predicted_cycles()});
-  code.memories = {{plan.needs(0).memory(), bytes}};
+  code.memories = {{need->memory(), bytes}};
   return code;
 }
 

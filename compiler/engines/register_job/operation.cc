@@ -238,4 +238,51 @@ absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index) {
   return operation;
 }
 
+namespace {
+
+// n of a factor 2^-n, which is multiplier * 2^(shift - 31).
+absl::StatusOr<int64_t> ShiftOf(int64_t multiplier, int64_t shift) {
+  constexpr int64_t kPowerOfTwo = int64_t{1} << 30;
+  if (multiplier != kPowerOfTwo) {
+    return absl::InternalError("a factor is no power of two");
+  }
+  return 1 - shift;
+}
+
+}  // namespace
+
+absl::Status UseShift(Operation& operation) {
+  JobVariables& variables = operation.variables;
+  int64_t shift = 0;
+  if (operation.kernel == RegisterJobs::ADDITION) {
+    if (variables[JobVariable::kInMultiplier] !=
+            variables[JobVariable::kIn2Multiplier] ||
+        variables[JobVariable::kInShift] != variables[JobVariable::kIn2Shift]) {
+      return absl::InternalError("its operands have two scales");
+    }
+    EK_ASSIGN_OR_RETURN(const int64_t in,
+                        ShiftOf(variables[JobVariable::kInMultiplier],
+                                variables[JobVariable::kInShift]));
+    EK_ASSIGN_OR_RETURN(const int64_t out,
+                        ShiftOf(variables[JobVariable::kOutMultiplier],
+                                variables[JobVariable::kOutShift]));
+    shift = in + out - variables[JobVariable::kLeftShift];
+  } else {
+    if (operation.multipliers.empty()) {
+      return absl::InternalError("its results are sums");
+    }
+    const ops::FixedPointMultiplier& factor = operation.multipliers[0];
+    for (const ops::FixedPointMultiplier& other : operation.multipliers) {
+      if (other.multiplier != factor.multiplier ||
+          other.shift != factor.shift) {
+        return absl::InternalError("its channels have several factors");
+      }
+    }
+    EK_ASSIGN_OR_RETURN(shift, ShiftOf(factor.multiplier, factor.shift));
+  }
+  if (shift < 0) return absl::InternalError("its factor is above 1");
+  variables[JobVariable::kShift] = shift;
+  return absl::OkStatus();
+}
+
 }  // namespace edgekiln::compiler::register_job

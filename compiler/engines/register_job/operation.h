@@ -60,7 +60,6 @@ struct Operation {
   bool element_by_element() const {
     return kernel == v1::RegisterJobs::ADDITION;
   }
-  bool has_table() const { return target::HasJobTable(kernel); }
   // Each output channel reads its own input channels only.
   bool channelwise() const { return kernel != v1::RegisterJobs::CONVOLUTION; }
 };
@@ -68,6 +67,10 @@ struct Operation {
 // The op must have been placed on an engine of this model. INTERNAL if no
 // kernel computes it, INVALID_ARGUMENT if its quantization is inconsistent.
 absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index);
+
+// Makes the op one whose results are sums shifted right: sets the variable
+// `shift` from the factors. INTERNAL if they are no such shift.
+absl::Status UseShift(Operation& operation);
 
 }  // namespace edgekiln::compiler::register_job
 

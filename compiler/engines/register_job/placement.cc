@@ -32,6 +32,30 @@ absl::StatusOr<v1::Layout> WholeLayout(const Placement& placement,
 
 namespace {
 
+// The first of the kernel's jobs that some cut of the op can be: of its image
+// whole, and a channel.
+absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation) {
+  const v1::RegisterJobs& jobs = chip.view().jobs();
+  absl::Status refusal = absl::InvalidArgumentError(absl::StrCat(
+      "engine ", chip.machine().engines(chip.engine()).name(), " has no job ",
+      v1::RegisterJobs::Kernel_Name(operation.kernel)));
+  bool first = true;
+  for (int32_t j = 0; j < jobs.jobs_size(); ++j) {
+    if (jobs.jobs(j).kernel() != operation.kernel) continue;
+    const TileSet tiles(operation, {operation.out.h, operation.out.w, 1});
+    JobVariables variables =
+        VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
+                    tiles.c.cuts[0]);
+    variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
+    const absl::Status taken = chip.view().CheckJob(j, variables);
+    if (taken.ok()) return j;
+    // Smaller cuts may be jobs, of the first one at least.
+    if (first) refusal = taken;
+    first = false;
+  }
+  return refusal;
+}
+
 // Memory and layout of the output must equal the input's.
 absl::Status CheckOver(const Placement& placement) {
   const Operand& output = placement.output;
@@ -63,9 +87,16 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   EK_ASSIGN_OR_RETURN(placement.operation,
                       OperationOf(*region.graph, region.ops[0]));
   Operation& operation = placement.operation;
-  EK_ASSIGN_OR_RETURN(placement.job, chip.JobOf(operation.kernel));
-  operation.variables[target::JobVariable::kKernel] =
-      chip.view().jobs().jobs(placement.job).code();
+  EK_ASSIGN_OR_RETURN(placement.job, FindJob(chip, operation));
+  const v1::RegisterJobs::Job& job = chip.view().jobs().jobs(placement.job);
+  operation.variables[target::JobVariable::kKernel] = job.code();
+  if (job.results() == v1::RegisterJobs::BY_SHIFT) {
+    EK_RETURN_IF_ERROR(UseShift(operation));
+  }
+  placement.constants_in_place =
+      operation.weights != kNoTensor &&
+      chip.view().MemoryOf(placement.job, JobOperand::kWeights) !=
+          chip.memory();
   const auto place = [&](TensorId tensor, const Image& image,
                          int64_t element_bytes,
                          Operand& operand) -> absl::Status {
@@ -100,6 +131,11 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
                            operation.output_bytes, placement.output));
   EK_RETURN_IF_ERROR(CheckOver(placement));
   return placement;
+}
+
+bool Placement::cuts_jobs() const {
+  const v1::RegisterJobs::Job& described = chip->view().jobs().jobs(job);
+  return constants_in_place || described.where_size() > 0;
 }
 
 std::vector<const Operand*> ResidentsOf(const Placement& placement) {

@@ -32,6 +32,13 @@ struct Placement {
   Operand input;
   Operand input2;
   Operand output;
+  // Jobs read weights and biases where they lie in system memory.
+  bool constants_in_place = false;
+
+  // Whether a tile may be several jobs.
+  bool cuts_jobs() const;
+  // Whether jobs read a table.
+  bool has_table() const { return chip->view().HasTable(job); }
 };
 
 // Where a tensor lies, in a legal layout of its own shape.

@@ -1,6 +1,7 @@
 #include "compiler/engines/register_job/planner.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@
 
 namespace edgekiln::compiler::register_job {
 namespace {
+
+constexpr int64_t kStepRoomAlignment = 16;
 
 // Every tiling has a job with a value that a register does not hold.
 absl::Status RegisterTooNarrow(const Op& layer, const absl::Status& smallest) {
@@ -100,19 +103,20 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
     StepCost cost;
     if (step.kind == TileStep::Kind::kJob) {
       const target::JobVariables variables = schedule.VariablesOfJob(step);
-      EK_ASSIGN_OR_RETURN(const auto writes, chip.view().Encode(variables));
+      EK_ASSIGN_OR_RETURN(const auto code, chip.view().Encode(variables));
       EK_ASSIGN_OR_RETURN(
           const int64_t occupancy,
           chip.view().OccupancyCycles(placement.job, variables));
       planned.set_kind(v1::RegionPlan::Step::JOB);
       planned.set_engine_cycles(occupancy);
-      cost = {true, chip.WriteCycles(std::ssize(writes)),
-              chip.HostCycles(occupancy)};
+      cost = {true, chip.JobCycles(code), chip.HostCycles(occupancy)};
     } else {
       EK_ASSIGN_OR_RETURN(const MoveStep move, schedule.MoveOf(step));
       planned.set_kind(v1::RegionPlan::Step::MOVE);
       planned.set_early(step.kind == TileStep::Kind::kConstants);
       cost.host_cycles = move.move.host_cycles;
+      cost.waits = move.move.window == chip.engine();
+      if (move.move.window >= 0) planned.set_window(move.move.window);
     }
     planned.set_host_cycles(cost.host_cycles);
     clock.Step(cost, step.after);
@@ -132,12 +136,28 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
   }
   std::sort(residents.begin(), residents.end());
   for (const TensorId tensor : residents) plan.add_resident(tensor);
-  v1::RegionPlan::MemoryNeed& need = *plan.add_needs();
-  need.set_memory(chip.memory());
-  need.set_bytes(choice.bytes);
+  const std::map<int32_t, int64_t> needs = {
+      {chip.memory(), choice.bytes},
+      {chip.ram(), StepRoomOf(chip, choice.needs).bytes}};
+  for (const auto& [memory, bytes] : needs) {
+    if (bytes == 0 && memory == chip.ram()) continue;
+    v1::RegionPlan::MemoryNeed& need = *plan.add_needs();
+    need.set_memory(memory);
+    need.set_bytes(bytes);
+  }
   plan.set_predicted_cycles(chip.EngineCycles(clock.End()));
   plan.mutable_decisions()->PackFrom(ToProto(choice.decision));
   return plan;
+}
+
+StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs) {
+  StepRoom room;
+  room.bytes = chip.view().record_bytes();
+  if (needs.rearranged_bytes > 0) {
+    room.array_offset = RoundUp(room.bytes, kStepRoomAlignment);
+    room.bytes = room.array_offset + needs.rearranged_bytes;
+  }
+  return room;
 }
 
 absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,

@@ -8,6 +8,7 @@
 #include "compiler/engines/backend.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/sequence.h"
+#include "compiler/engines/register_job/tile_costs.h"
 #include "edgekiln/v1/tiling.pb.h"
 
 namespace edgekiln::compiler::register_job {
@@ -23,6 +24,14 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
 absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
                                        const Placement& placement,
                                        int64_t bytes);
+
+// What the plan needs of RegionMemory.step_room: the record of a job at its
+// begin, then what the host's code rearranges.
+struct StepRoom {
+  int64_t array_offset = 0;
+  int64_t bytes = 0;
+};
+StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs);
 
 // Makes a RESOURCE_EXHAUSTED error: the op needs `need` bytes, there are
 // `bytes`.

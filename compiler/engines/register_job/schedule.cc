@@ -18,13 +18,15 @@ using Kind = TileStep::Kind;
 
 absl::StatusOr<Schedule> Schedule::Create(const Placement& placement,
                                           const Decision& decision) {
-  Schedule schedule(placement, TileSet(placement.operation, decision.tiling));
+  TileSet tiles(placement.operation, decision.tiling);
   TileCosts costs(placement);
-  EK_ASSIGN_OR_RETURN(const auto needs, costs.NeedsOf(schedule.tiles_));
+  EK_ASSIGN_OR_RETURN(const auto needs, costs.NeedsOf(tiles));
   if (!needs) {
     return absl::InvalidArgumentError(
         "the op cannot be cut so where its tensors lie");
   }
+  TileSet jobs = JobsOf(placement.operation, tiles, needs->job_channels);
+  Schedule schedule(placement, std::move(tiles), std::move(jobs));
   schedule.needs_ = *needs;
   schedule.steps_ = BuildSequence(schedule.tiles_, *needs, decision);
   schedule.AddResidents();
@@ -113,32 +115,53 @@ int32_t Schedule::BufferOfTensor(TensorId tensor) const {
   return static_cast<int32_t>(it - buffers_.begin());
 }
 
-Place Schedule::PlaceOf(const Operand& operand, Access access,
-                        const Rooms& rooms, int32_t room,
-                        const ImagePart& part) const {
-  if (access == Access::kNone) return {};
-  if (access == Access::kMoved) return {rooms[room], 0};
-  return {BufferOfTensor(operand.tensor),
-          target::PartOf(operand.whole, part.begin, part.extents)->offset};
+absl::StatusOr<Place> Schedule::PlaceOf(JobOperand role, const Operand& operand,
+                                        Access access, const Rooms& rooms,
+                                        int32_t room,
+                                        const TileStep& step) const {
+  if (access == Access::kNone) return Place{};
+  const Cut& h = tiles_.h.cuts[step.h];
+  const Cut& w = tiles_.w.cuts[step.w];
+  const Cut& tile = tiles_.c.cuts[step.c];
+  const Cut& job = jobs_.c.cuts[step.job_c];
+  const bool output = role == JobOperand::kOut;
+  ImagePart part = output ? OutputPart(h, w, job) : InputPart(h, w, job);
+  Place place;
+  v1::Layout whole = operand.whole;
+  if (access == Access::kDirect) {
+    place.buffer = BufferOfTensor(operand.tensor);
+  } else {
+    place.buffer = rooms[room];
+    if (job.size() == tile.size()) return place;
+    EK_ASSIGN_OR_RETURN(
+        whole, LayoutOf(*placement_, role,
+                        VariablesOf(placement_->operation, h, w, tile)));
+    part.begin = {0, 0,
+                  output ? job.begin - tile.begin
+                         : job.in_begin - tile.in_begin};
+  }
+  const auto there = target::PartOf(whole, part.begin, part.extents);
+  place.offset = there->offset + there->layout.first_byte();
+  return place;
 }
 
 target::JobVariables Schedule::VariablesOfJob(const TileStep& step) const {
   return VariablesOf(placement_->operation, tiles_.h.cuts[step.h],
-                     tiles_.w.cuts[step.w], tiles_.c.cuts[step.c]);
+                     tiles_.w.cuts[step.w], jobs_.c.cuts[step.job_c]);
 }
 
-JobPlaces Schedule::PlacesOf(const TileStep& step) const {
-  const Cut& h = tiles_.h.cuts[step.h];
-  const Cut& w = tiles_.w.cuts[step.w];
-  const Cut& c = tiles_.c.cuts[step.c];
-  const ImagePart in = InputPart(h, w, c);
+absl::StatusOr<JobPlaces> Schedule::PlacesOf(const TileStep& step) const {
   JobPlaces places;
-  places.input =
-      PlaceOf(placement_->input, needs_.input, input_rooms_, step.input, in);
-  places.input2 = PlaceOf(placement_->input2, needs_.input2, input2_rooms_,
-                          step.input2, in);
-  places.output = PlaceOf(placement_->output, needs_.output, output_rooms_,
-                          step.room, OutputPart(h, w, c));
+  EK_ASSIGN_OR_RETURN(places.input,
+                      PlaceOf(JobOperand::kIn, placement_->input, needs_.input,
+                              input_rooms_, step.input, step));
+  EK_ASSIGN_OR_RETURN(
+      places.input2,
+      PlaceOf(JobOperand::kIn2, placement_->input2, needs_.input2,
+              input2_rooms_, step.input2, step));
+  EK_ASSIGN_OR_RETURN(places.output,
+                      PlaceOf(JobOperand::kOut, placement_->output,
+                              needs_.output, output_rooms_, step.room, step));
   places.constants = {constant_rooms_[step.constants], 0};
   return places;
 }
@@ -183,7 +206,8 @@ absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
   move.tensor_offset = there->offset;
   move.tensor = std::move(there->layout);
   EK_ASSIGN_OR_RETURN(const v1::Layout room,
-                      LayoutOf(*placement_, role, VariablesOfJob(step)));
+                      LayoutOf(*placement_, role,
+                               VariablesOf(placement_->operation, h, w, c)));
   move.room = target::Canonical(room);
   move.place = {(*rooms)[step.room], 0};
   const Chip& chip = *placement_->chip;

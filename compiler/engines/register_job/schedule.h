@@ -56,6 +56,8 @@ class Schedule {
                                          const Decision& decision);
 
   const TileSet& tiles() const { return tiles_; }
+  const TileSet& jobs() const { return jobs_; }
+  const TileNeeds& needs() const { return needs_; }
   const std::vector<TileStep>& steps() const { return steps_; }
   // Of resident tensors, then the region's own.
   const std::vector<Buffer>& buffers() const { return buffers_; }
@@ -64,24 +66,32 @@ class Schedule {
   int32_t BufferOfTensor(TensorId tensor) const;
 
   absl::StatusOr<MoveStep> MoveOf(const TileStep& step) const;
-  // Its addresses are not set.
+  // Of a kJob step; its addresses are not set.
   target::JobVariables VariablesOfJob(const TileStep& step) const;
-  JobPlaces PlacesOf(const TileStep& step) const;
+  // Output channels of a kJob step.
+  const Cut& ChannelsOf(const TileStep& step) const {
+    return jobs_.c.cuts[step.job_c];
+  }
+  absl::StatusOr<JobPlaces> PlacesOf(const TileStep& step) const;
   absl::StatusOr<ConstantRoom> ConstantRoomOf(int32_t c) const;
 
  private:
   using Rooms = std::array<int32_t, 2>;  // Indices into buffers_.
-  Schedule(const Placement& placement, TileSet tiles)
-      : placement_(&placement), tiles_(std::move(tiles)) {}
+  Schedule(const Placement& placement, TileSet tiles, TileSet jobs)
+      : placement_(&placement),
+        tiles_(std::move(tiles)),
+        jobs_(std::move(jobs)) {}
 
   void AddResidents();
   void AddRooms(const Decision& decision);
-  Place PlaceOf(const Operand& operand, Access access, const Rooms& rooms,
-                int32_t room, const ImagePart& part) const;
+  absl::StatusOr<Place> PlaceOf(target::JobOperand role, const Operand& operand,
+                                Access access, const Rooms& rooms, int32_t room,
+                                const TileStep& step) const;
   absl::StatusOr<MoveStep> MoveOfConstants(const TileStep& step) const;
 
   const Placement* placement_;
   TileSet tiles_;
+  TileSet jobs_;
   TileNeeds needs_;
   std::vector<TileStep> steps_;
   std::vector<Buffer> buffers_;

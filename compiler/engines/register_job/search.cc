@@ -79,19 +79,19 @@ absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   return tilings;
 }
 
-// Register writes of the job of each kind of tile; nothing if registers cannot
-// express one.
-absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
-                                                const TileSet& tiles) {
+// Host cycles to start a job, the most of any kind of job; nothing if registers
+// cannot express one.
+absl::StatusOr<std::optional<int64_t>> StartCyclesOf(const Placement& placement,
+                                                     const TileSet& jobs) {
   int64_t most = 0;
-  for (const CutAxis::Kind& h : tiles.h.kinds) {
-    for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& c : tiles.c.kinds) {
-        const auto writes = placement.chip->view().Encode(
+  for (const CutAxis::Kind& h : jobs.h.kinds) {
+    for (const CutAxis::Kind& w : jobs.w.kinds) {
+      for (const CutAxis::Kind& c : jobs.c.kinds) {
+        const auto code = placement.chip->view().Encode(
             VariablesOf(placement.operation, h.first, w.first, c.first));
-        if (absl::IsOutOfRange(writes.status())) return std::nullopt;
-        if (!writes.ok()) return writes.status();
-        most = std::max<int64_t>(most, std::ssize(*writes));
+        if (absl::IsOutOfRange(code.status())) return std::nullopt;
+        if (!code.ok()) return code.status();
+        most = std::max(most, placement.chip->JobCycles(*code));
       }
     }
   }
@@ -106,8 +106,8 @@ struct Sums {
   __int128 exposed = 0;  // Moves before the first job, and after the last.
 };
 
-Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
-            bool channelwise) {
+Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
+            bool channels_outer, bool channelwise) {
   Sums sums;
   const int64_t images = tiles.images();
   const int64_t channel_tiles = std::ssize(tiles.c.cuts);
@@ -117,31 +117,36 @@ Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
       channels_outer || channel_tiles == 1 ? 1 : images;
   const bool image_stays = !channelwise && (!channels_outer || images == 1);
   size_t at = 0;
+  size_t at_job = 0;
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
+      const __int128 places = static_cast<__int128>(h.count) * w.count;
+      for (const CutAxis::Kind& c : jobs.c.kinds) {
+        sums.jobs += places * c.count * cycles.jobs[at_job++];
+      }
       for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
-        const TileCycles& tile = cycles.tiles[at++];
-        const __int128 places = static_cast<__int128>(h.count) * w.count;
+        const TileMoves& tile = cycles.tiles[at++];
         const __int128 count = places * tiles.c.kinds[c].count;
-        sums.jobs += count * tile.job;
-        sums.moves += count * tile.output;
+        sums.moves += count * tile.output.cycles;
         const __int128 inputs =
             image_stays ? (c == 0 ? places : __int128{0}) : count;
-        sums.moves += (__int128{tile.input} + tile.input2) * inputs;
+        sums.moves +=
+            (__int128{tile.input.cycles} + tile.input2.cycles) * inputs;
       }
     }
   }
   for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
     sums.moves +=
-        __int128{cycles.constants[c]} * tiles.c.kinds[c].count * weight_passes;
+        __int128{cycles.constants[c].cycles} * tiles.c.kinds[c].count *
+        weight_passes;
   }
-  const TileCycles& first = cycles.tiles[0];
+  const TileMoves& first = cycles.tiles[0];
   const size_t last =
       (tiles.h.kind_of.back() * tiles.w.kinds.size() + tiles.w.kind_of.back()) *
           tiles.c.kinds.size() +
       tiles.c.kind_of.back();
-  sums.exposed = __int128{first.input} + first.input2 + cycles.constants[0] +
-                 cycles.tiles[last].output;
+  sums.exposed = __int128{first.input.cycles} + first.input2.cycles +
+                 cycles.constants[0].cycles + cycles.tiles[last].output.cycles;
   return sums;
 }
 
@@ -195,8 +200,9 @@ class Searcher {
       if (!needs) continue;
       const int64_t bytes = resident_bytes_ + RoomBytes(*needs, {});
       if (bytes >= smallest) continue;
-      EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
-      if (writes) smallest = bytes;
+      EK_ASSIGN_OR_RETURN(const auto start,
+                          StartCyclesOf(placement_, JobsOf(tiles, *needs)));
+      if (start) smallest = bytes;
     }
     if (smallest < std::numeric_limits<int64_t>::max()) return smallest;
     // The smallest tile, and why its job cannot be encoded.
@@ -240,14 +246,15 @@ class Searcher {
     if (!needs || !Fits(*needs, {})) return absl::OkStatus();
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
+    const TileSet jobs = JobsOf(tiles, *needs);
     const bool one_order = tiles.images() == 1 || tiles.c.cuts.size() == 1;
     for (const bool channels_outer : {false, true}) {
       if (channels_outer && one_order) break;
-      const Sums sums = SumsOf(tiles, cycles, channels_outer,
+      const Sums sums = SumsOf(tiles, jobs, cycles, channels_outer,
                                placement_.operation.channelwise());
-      const int64_t writes = JobWrites(tiles);
-      const __int128 host = sums.moves + __int128{tiles.tiles()} * writes;
-      const __int128 engine = sums.exposed + writes + sums.jobs;
+      const int64_t start = StartCycles(jobs);
+      const __int128 host = sums.moves + __int128{jobs.tiles()} * start;
+      const __int128 engine = sums.exposed + start + sums.jobs;
       const __int128 bound = std::max(host, engine);
       if (bound > kMaxPlannedCycles) {
         too_long_ = true;
@@ -259,16 +266,21 @@ class Searcher {
     return absl::OkStatus();
   }
 
+  TileSet JobsOf(const TileSet& tiles, const TileNeeds& needs) const {
+    return register_job::JobsOf(placement_.operation, tiles,
+                                needs.job_channels);
+  }
+
   // Every job writes nearly the same number of registers.
-  int64_t JobWrites(const TileSet& tiles) {
-    if (!job_writes_) {
-      const auto writes = placement_.chip->view().Encode(
-          VariablesOf(placement_.operation, tiles.h.cuts[0], tiles.w.cuts[0],
-                      tiles.c.cuts[0]));
-      if (!writes.ok()) return 0;
-      job_writes_ = placement_.chip->WriteCycles(std::ssize(*writes));
+  int64_t StartCycles(const TileSet& jobs) {
+    if (!start_cycles_) {
+      const auto code = placement_.chip->view().Encode(
+          VariablesOf(placement_.operation, jobs.h.cuts[0], jobs.w.cuts[0],
+                      jobs.c.cuts[0]));
+      if (!code.ok()) return 0;
+      start_cycles_ = placement_.chip->JobCycles(*code);
     }
-    return *job_writes_;
+    return *start_cycles_;
   }
 
   bool Fits(const TileNeeds& needs, const Decision& decision) const {
@@ -279,13 +291,13 @@ class Searcher {
   // express these tiles.
   absl::StatusOr<bool> Time(const Candidate& candidate) {
     const TileSet tiles(placement_.operation, candidate.tiling);
-    EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
-    if (!writes) return false;
-    timed_tiles_ += tiles.tiles();
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+    const TileSet jobs = JobsOf(tiles, *needs);
+    EK_ASSIGN_OR_RETURN(const auto start, StartCyclesOf(placement_, jobs));
+    if (!start) return false;
+    timed_tiles_ += jobs.tiles();
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
-    const int64_t job_writes = placement_.chip->WriteCycles(*writes);
     const bool one = tiles.tiles() == 1;
     const bool moves_input =
         needs->input == Access::kMoved || needs->input2 == Access::kMoved;
@@ -299,19 +311,19 @@ class Searcher {
           const Decision decision = {candidate.tiling, candidate.channels_outer,
                                      input, constant, output};
           if (!Fits(*needs, decision)) continue;
-          Consider(tiles, *needs, cycles, job_writes, decision);
+          Consider(tiles, jobs, *needs, cycles, *start, decision);
         }
       }
     }
     return true;
   }
 
-  void Consider(const TileSet& tiles, const TileNeeds& needs,
-                const CycleTable& cycles, int64_t job_writes,
-                const Decision& decision) {
+  void Consider(const TileSet& tiles, const TileSet& jobs,
+                const TileNeeds& needs, const CycleTable& cycles,
+                int64_t start_cycles, const Decision& decision) {
     Clock clock(*placement_.chip);
     for (const TileStep& step : BuildSequence(tiles, needs, decision)) {
-      clock.Step(CostOf(tiles, cycles, job_writes, step), step.after);
+      clock.Step(CostOf(tiles, jobs, cycles, start_cycles, step), step.after);
     }
     const int64_t bytes = resident_bytes_ + RoomBytes(needs, decision);
     if (best_ && std::tuple(best_->cycles, best_->bytes) <=
@@ -321,34 +333,38 @@ class Searcher {
     best_ = Choice{decision, needs, bytes, clock.End()};
   }
 
-  static StepCost CostOf(const TileSet& tiles, const CycleTable& cycles,
-                         int64_t job_writes, const TileStep& step) {
+  static StepCost CostOf(const TileSet& tiles, const TileSet& jobs,
+                         const CycleTable& cycles, int64_t start_cycles,
+                         const TileStep& step) {
+    const auto move = [](const MoveCost& cost) {
+      return StepCost{false, cost.cycles, 0, cost.waits};
+    };
+    const size_t image = tiles.h.kind_of[step.h] * tiles.w.kinds.size() +
+                         tiles.w.kind_of[step.w];
     const int32_t c = tiles.c.kind_of[step.c];
-    const size_t at = (tiles.h.kind_of[step.h] * tiles.w.kinds.size() +
-                       tiles.w.kind_of[step.w]) *
-                          tiles.c.kinds.size() +
-                      c;
-    const TileCycles& tile = cycles.tiles[at];
+    const TileMoves& tile = cycles.tiles[image * tiles.c.kinds.size() + c];
     switch (step.kind) {
       case TileStep::Kind::kConstants:
-        return {false, cycles.constants[c], 0};
+        return move(cycles.constants[c]);
       case TileStep::Kind::kInput:
-        return {false, tile.input, 0};
+        return move(tile.input);
       case TileStep::Kind::kInput2:
-        return {false, tile.input2, 0};
+        return move(tile.input2);
       case TileStep::Kind::kOutput:
-        return {false, tile.output, 0};
+        return move(tile.output);
       case TileStep::Kind::kJob:
         break;
     }
-    return {true, job_writes, tile.job};
+    return {true, start_cycles,
+            cycles.jobs[image * jobs.c.kinds.size() +
+                        jobs.c.kind_of[step.job_c]]};
   }
 
   const Placement& placement_;
   TileCosts costs_;
   const int64_t resident_bytes_;
   const int64_t bytes_;
-  std::optional<int64_t> job_writes_;
+  std::optional<int64_t> start_cycles_;
   int64_t timed_tiles_ = 0;
   bool too_long_ = false;  // Some tiling fits and exceeds kMaxPlannedCycles.
   std::optional<Choice> best_;

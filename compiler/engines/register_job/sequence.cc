@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/rounding.h"
+
 namespace edgekiln::compiler::register_job {
 namespace {
 
@@ -84,6 +86,9 @@ class SequenceBuilder {
                decision.input_rooms),
         input2_(TileStep::Kind::kInput2, needs.input2 == Access::kMoved,
                 decision.input_rooms),
+        jobs_per_tile_(
+            CeilDiv(tiles.c.cuts[0].size(), needs.job_channels)),
+        num_jobs_(CeilDiv(tiles.c.cuts.back().end, needs.job_channels)),
         order_(TilesInOrder(tiles, decision.channels_outer)) {}
 
   std::vector<TileStep> Build() && {
@@ -127,10 +132,16 @@ class SequenceBuilder {
     job.constants = constants_.room();
     job.input = input_.room();
     job.input2 = input2_.room();
-    if (last_job_ != kNone) job.after.push_back(last_job_);
-    last_job_ = static_cast<int32_t>(steps_.size());
+    const auto first = static_cast<int32_t>(job.c * jobs_per_tile_);
+    const int32_t end = std::min(first + static_cast<int32_t>(jobs_per_tile_),
+                                 static_cast<int32_t>(num_jobs_));
+    for (job.job_c = first; job.job_c < end; ++job.job_c) {
+      job.after.clear();
+      if (last_job_ != kNone) job.after.push_back(last_job_);
+      last_job_ = static_cast<int32_t>(steps_.size());
+      steps_.push_back(job);
+    }
     jobs_.push_back(last_job_);
-    steps_.push_back(std::move(job));
     constants_.Use(last_job_);
     input_.Use(last_job_);
     input2_.Use(last_job_);
@@ -151,8 +162,10 @@ class SequenceBuilder {
   Stream constants_;
   Stream input_;
   Stream input2_;
+  const int64_t jobs_per_tile_;
+  const int64_t num_jobs_;  // Of all channels.
   const std::vector<TileStep> order_;
-  std::vector<int32_t> jobs_;  // Step of the job of each tile.
+  std::vector<int32_t> jobs_;  // Step of the last job of each tile.
   int32_t last_job_ = kNone;
   std::vector<TileStep> steps_;
 };

@@ -30,6 +30,7 @@ struct TileStep {
   int32_t h = 0;
   int32_t w = 0;
   int32_t c = 0;
+  int32_t job_c = 0;  // Of a job, into those of JobsOf().
   // Which room it fills or empties. Of a job: which rooms it works on.
   int32_t room = 0;
   int32_t constants = 0;
@@ -53,6 +54,7 @@ struct StepCost {
   bool is_job = false;
   int64_t host_cycles = 0;
   int64_t job_cycles = 0;  // Of the host's clock, too.
+  bool waits = false;      // For all jobs before it.
 };
 // Cycles of the host's clock from the first step to the end of the last one.
 // The host does one step after another, and polls before a step that must wait
@@ -63,6 +65,7 @@ class Clock {
   template <typename After>
   void Step(const StepCost& cost, const After& after) {
     for (const int32_t job : after) WaitFor(job_ends_[job]);
+    if (cost.waits) WaitFor(engine_);
     host_ += cost.host_cycles;
     job_ends_.push_back(host_ + cost.job_cycles);
     if (cost.is_job) engine_ = job_ends_.back();

@@ -25,6 +25,16 @@ bool HasOneTermAnAxis(const v1::Layout& layout) {
   return true;
 }
 
+// Job sizes above this are multiples of it.
+constexpr int64_t kJobBlock = 16;
+
+// Whether an operand of a job is that part of an array: a job is told the
+// address of its first byte.
+bool SameSteps(v1::Layout operand, const v1::Layout& part) {
+  operand.set_first_byte(part.first_byte());
+  return target::SamePlaces(operand, part);
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> TileCosts::BytesOf(Role& role, const Cut& h,
@@ -40,10 +50,15 @@ absl::StatusOr<int64_t> TileCosts::BytesOf(Role& role, const Cut& h,
   return place->second;
 }
 
-absl::StatusOr<int64_t> TileCosts::MoveCycles(Role& role, const Cut& h,
-                                              const Cut& w, const Cut& c) {
+MoveCost TileCosts::CostOf(const Chip::Move& move) const {
+  return {move.host_cycles, move.window == placement_.chip->engine()};
+}
+
+absl::StatusOr<Chip::Move> TileCosts::MoveOf(Role& role, const Cut& h,
+                                             const Cut& w, const Cut& c) {
   const ImagePart part = PartIn(role.output, h, w, c);
-  const auto [place, is_new] = role.cycles.try_emplace(part.extents, 0);
+  const auto [place, is_new] =
+      role.moves.try_emplace(part.extents, Chip::Move{});
   if (is_new) {
     EK_ASSIGN_OR_RETURN(const v1::Layout layout,
                         LayoutOf(placement_, role.job_operand,
@@ -59,14 +74,14 @@ absl::StatusOr<int64_t> TileCosts::MoveCycles(Role& role, const Cut& h,
                     : chip.MoveBetween(operand.memory, there, chip.memory(),
                                        target::Canonical(layout));
     if (!move.ok()) return move.status();
-    place->second = move->host_cycles;
+    place->second = *move;
   }
   return place->second;
 }
 
 absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
   const Operation& operation = placement_.operation;
-  if (!operation.has_table()) return ConstantRoom{};
+  if (!placement_.has_table()) return ConstantRoom{};
   const auto [place, is_new] =
       constants_.try_emplace({c.size(), c.in_size()}, ConstantRoom{});
   ConstantRoom& room = place->second;
@@ -86,40 +101,49 @@ absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
   return room;
 }
 
-absl::StatusOr<int64_t> TileCosts::ConstantCycles(const Cut& c) {
+absl::StatusOr<MoveCost> TileCosts::ConstantCycles(const Cut& c) {
   EK_ASSIGN_OR_RETURN(const ConstantRoom room, ConstantRoomOf(c));
-  if (room.bytes == 0) return 0;
-  const auto [place, is_new] = constant_cycles_.try_emplace(room.bytes, 0);
+  if (room.bytes == 0) return MoveCost{};
+  const auto [place, is_new] =
+      constant_cycles_.try_emplace(room.bytes, MoveCost{});
   if (is_new) {
     const Chip& chip = *placement_.chip;
     const v1::Layout bytes = target::DenseLayout({room.bytes}, 1);
     EK_ASSIGN_OR_RETURN(
         const Chip::Move move,
         chip.MoveBetween(chip.flash(), bytes, chip.memory(), bytes));
-    place->second = move.host_cycles;
+    place->second = CostOf(move);
   }
   return place->second;
 }
 
 // Whether the part has a layout, and begins at an aligned address.
-TileCosts::AxisPart TileCosts::PartOnAxis(Role& role, int axis, int64_t begin,
-                                          int64_t extent) const {
+bool TileCosts::HasPart(Role& role, int axis, int64_t begin,
+                        int64_t extent) const {
   const v1::Layout& whole = role.operand->whole;
-  if (extent == whole.extents(axis)) return AxisPart::kAligned;
+  if (extent == whole.extents(axis)) return true;
   const auto [place, is_new] =
-      role.parts.try_emplace({axis, begin, extent}, AxisPart::kNone);
+      role.parts.try_emplace({axis, begin, extent}, false);
   if (is_new) {
     Extents begins = {0, 0, 0};
     Extents extents = {whole.extents(0), whole.extents(1), whole.extents(2)};
     begins[axis] = begin;
     extents[axis] = extent;
-    if (const auto part = target::PartOf(whole, begins, extents)) {
-      const int64_t alignment = placement_.chip->alignment_bytes();
-      place->second = part->offset % alignment == 0 ? AxisPart::kAligned
-                                                    : AxisPart::kUnaligned;
-    }
+    place->second = target::PartOf(whole, begins, extents).has_value();
   }
   return place->second;
+}
+
+bool TileCosts::HasParts(Role& role, const TileSet& tiles) const {
+  const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const Cut& cut : axes[axis]->cuts) {
+      const int64_t begin = role.output ? cut.begin : cut.in_begin;
+      const int64_t extent = role.output ? cut.size() : cut.in_size();
+      if (!HasPart(role, axis, begin, extent)) return false;
+    }
+  }
+  return true;
 }
 
 absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
@@ -135,7 +159,7 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                               LayoutOf(placement_, role.job_operand,
                                        VariablesOf(placement_.operation,
                                                    h.first, w.first, c.first)));
-          place->second = target::SamePlaces(
+          place->second = SameSteps(
               layout,
               target::PartOf(role.operand->whole, part.begin, part.extents)
                   ->layout);
@@ -160,26 +184,16 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
 }
 
 absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
-    Role& role, const TileSet& tiles) const {
+    Role& role, const TileSet& tiles, const TileSet& jobs) const {
   const Operand& operand = *role.operand;
   if (!operand.present()) return Access::kNone;
   if (!operand.resident && HasOneTermAnAxis(operand.whole)) {
     return Access::kMoved;
   }
-  bool aligned = true;
-  const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const Cut& cut : axes[axis]->cuts) {
-      const int64_t begin = role.output ? cut.begin : cut.in_begin;
-      const int64_t extent = role.output ? cut.size() : cut.in_size();
-      const AxisPart part = PartOnAxis(role, axis, begin, extent);
-      if (part == AxisPart::kNone) return std::nullopt;
-      if (part == AxisPart::kUnaligned) aligned = false;
-    }
-  }
+  if (!HasParts(role, tiles)) return std::nullopt;
   if (!operand.resident) return Access::kMoved;
-  if (aligned) {
-    EK_ASSIGN_OR_RETURN(const bool direct, IsDirect(role, tiles));
+  if (HasParts(role, jobs)) {
+    EK_ASSIGN_OR_RETURN(const bool direct, IsDirect(role, jobs));
     if (direct) return Access::kDirect;
   }
   // A move within the engine's memory, if the host has a link for that.
@@ -192,9 +206,99 @@ absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
   return Access::kMoved;
 }
 
+absl::StatusOr<bool> TileCosts::FindsConstants(const Cut& c) {
+  if (!whole_) {
+    EK_ASSIGN_OR_RETURN(whole_, WholeConstantsOf(placement_));
+  }
+  const auto [place, is_new] = found_.try_emplace({c.begin, c.end}, false);
+  if (is_new) {
+    EK_ASSIGN_OR_RETURN(const auto address,
+                        AddressOfPart(placement_, *whole_, c));
+    place->second = address.has_value();
+  }
+  return place->second;
+}
+
+absl::StatusOr<bool> TileCosts::AreJobs(const TileSet& jobs) {
+  const target::RegisterJobsView& view = placement_.chip->view();
+  for (const CutAxis::Kind& h : jobs.h.kinds) {
+    for (const CutAxis::Kind& w : jobs.w.kinds) {
+      for (const CutAxis::Kind& c : jobs.c.kinds) {
+        const absl::Status taken = view.CheckJob(
+            placement_.job,
+            VariablesOf(placement_.operation, h.first, w.first, c.first));
+        if (absl::IsOutOfRange(taken)) return false;
+        EK_RETURN_IF_ERROR(taken);
+      }
+    }
+  }
+  if (!placement_.constants_in_place) return true;
+  for (const Cut& c : jobs.c.cuts) {
+    EK_ASSIGN_OR_RETURN(const bool finds, FindsConstants(c));
+    if (!finds) return false;
+  }
+  return true;
+}
+
+// Jobs of a tile that is moved find their parts of it in its room.
+absl::StatusOr<bool> TileCosts::ArePartsOfRooms(const Role& role,
+                                                const TileSet& tiles,
+                                                const TileSet& jobs) const {
+  for (const CutAxis::Kind& h : tiles.h.kinds) {
+    for (const CutAxis::Kind& w : tiles.w.kinds) {
+      for (const CutAxis::Kind& tile : tiles.c.kinds) {
+        EK_ASSIGN_OR_RETURN(
+            const v1::Layout room,
+            LayoutOf(placement_, role.job_operand,
+                     VariablesOf(placement_.operation, h.first, w.first,
+                                 tile.first)));
+        for (const Cut& c : jobs.c.cuts) {
+          if (c.begin < tile.first.begin || c.end > tile.first.end) continue;
+          const int64_t begin = role.output
+                                    ? c.begin - tile.first.begin
+                                    : c.in_begin - tile.first.in_begin;
+          const int64_t size = role.output ? c.size() : c.in_size();
+          const auto part = target::PartOf(
+              room, {0, 0, begin}, {room.extents(0), room.extents(1), size});
+          if (!part) return false;
+          EK_ASSIGN_OR_RETURN(
+              const v1::Layout layout,
+              LayoutOf(placement_, role.job_operand,
+                       VariablesOf(placement_.operation, h.first, w.first, c)));
+          if (!SameSteps(layout, part->layout)) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
     const TileSet& tiles) {
+  const Operation& operation = placement_.operation;
+  const int64_t channels = tiles.c.cuts[0].size();
+  if (!placement_.cuts_jobs()) return NeedsWith(tiles, tiles);
+  // Halves below a block, whole blocks above.
+  std::vector<int64_t> sizes;
+  for (int64_t n = channels; n > 0;
+       n = n > kJobBlock ? (n - 1) / kJobBlock * kJobBlock : n / 2) {
+    const bool whole = channels == operation.out.c || channels % n == 0;
+    if (whole && IsLegal(operation, {1, 1, n})) sizes.push_back(n);
+  }
+  for (const int64_t n : sizes) {
+    const TileSet jobs = JobsOf(operation, tiles, n);
+    EK_ASSIGN_OR_RETURN(const bool are_jobs, AreJobs(jobs));
+    if (!are_jobs) continue;
+    EK_ASSIGN_OR_RETURN(const auto needs, NeedsWith(tiles, jobs));
+    if (needs) return needs;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
+    const TileSet& tiles, const TileSet& jobs) {
   TileNeeds needs;
+  needs.job_channels = jobs.c.cuts[0].size();
   const struct {
     Role* role;
     Access* access;
@@ -204,16 +308,26 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
                {&output_, &needs.output, &needs.output_bytes}};
   for (const auto& [role, access, bytes] : roles) {
     EK_ASSIGN_OR_RETURN(const std::optional<Access> found,
-                        AccessOf(*role, tiles));
+                        AccessOf(*role, tiles, jobs));
     if (!found) return std::nullopt;
     *access = *found;
     if (*found != Access::kMoved) continue;
+    if (jobs.c.cuts.size() > tiles.c.cuts.size()) {
+      EK_ASSIGN_OR_RETURN(const bool parts,
+                          ArePartsOfRooms(*role, tiles, jobs));
+      if (!parts) return std::nullopt;
+    }
     for (const CutAxis::Kind& h : tiles.h.kinds) {
       for (const CutAxis::Kind& w : tiles.w.kinds) {
         for (const CutAxis::Kind& c : tiles.c.kinds) {
           EK_ASSIGN_OR_RETURN(const int64_t tile,
                               BytesOf(*role, h.first, w.first, c.first));
           *bytes = std::max(*bytes, tile);
+          if (!placement_.chip->rearranges()) continue;
+          EK_ASSIGN_OR_RETURN(const Chip::Move move,
+                              MoveOf(*role, h.first, w.first, c.first));
+          if (!move.rearranges) continue;
+          needs.rearranged_bytes = std::max(needs.rearranged_bytes, tile);
         }
       }
     }
@@ -230,34 +344,39 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
                                                const TileNeeds& needs) {
   CycleTable table;
   const Chip& chip = *placement_.chip;
+  const TileSet jobs =
+      JobsOf(placement_.operation, tiles, needs.job_channels);
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& c : tiles.c.kinds) {
-        TileCycles& tile = table.tiles.emplace_back();
+      for (const CutAxis::Kind& c : jobs.c.kinds) {
         EK_ASSIGN_OR_RETURN(
             const int64_t occupancy,
             chip.view().OccupancyCycles(
                 placement_.job,
                 VariablesOf(placement_.operation, h.first, w.first, c.first)));
-        tile.job = chip.HostCycles(occupancy);
+        table.jobs.push_back(chip.HostCycles(occupancy));
+      }
+      for (const CutAxis::Kind& c : tiles.c.kinds) {
+        TileMoves& tile = table.tiles.emplace_back();
         const struct {
           Access access;
           Role* role;
-          int64_t* cycles;
+          MoveCost* cost;
         } roles[] = {{needs.input, &input_, &tile.input},
                      {needs.input2, &input2_, &tile.input2},
                      {needs.output, &output_, &tile.output}};
-        for (const auto& [access, role, cycles] : roles) {
+        for (const auto& [access, role, cost] : roles) {
           if (access != Access::kMoved) continue;
-          EK_ASSIGN_OR_RETURN(*cycles,
-                              MoveCycles(*role, h.first, w.first, c.first));
+          EK_ASSIGN_OR_RETURN(const Chip::Move move,
+                              MoveOf(*role, h.first, w.first, c.first));
+          *cost = CostOf(move);
         }
       }
     }
   }
   for (const CutAxis::Kind& c : tiles.c.kinds) {
-    EK_ASSIGN_OR_RETURN(const int64_t cycles, ConstantCycles(c.first));
-    table.constants.push_back(cycles);
+    EK_ASSIGN_OR_RETURN(const MoveCost cost, ConstantCycles(c.first));
+    table.constants.push_back(cost);
   }
   return table;
 }

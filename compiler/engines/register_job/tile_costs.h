@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/tiles.h"
 
@@ -35,21 +36,29 @@ struct TileNeeds {
   int64_t input_bytes = 0;  // Also for input2.
   int64_t constant_bytes = 0;
   int64_t output_bytes = 0;
+  int64_t job_channels = 0;  // Of the output, per job: the most that one takes.
+  // Moves pass through system memory; of the largest one there.
+  int64_t rearranged_bytes = 0;
 };
 
 // In cycles of the host's clock.
-struct TileCycles {
-  int64_t input = 0;
-  int64_t input2 = 0;
-  int64_t output = 0;
-  int64_t job = 0;  // The engine's.
+struct MoveCost {
+  int64_t cycles = 0;
+  bool waits = false;  // For the engine's jobs: the link is in its window.
+};
+struct TileMoves {
+  MoveCost input;
+  MoveCost input2;
+  MoveCost output;
 };
 
 struct CycleTable {
   // Of a tile by the kinds of its cuts: at((h * kinds of w) + w) * kinds of c +
   // c.
-  std::vector<TileCycles> tiles;
-  std::vector<int64_t> constants;  // By kind of c.
+  std::vector<TileMoves> tiles;
+  std::vector<MoveCost> constants;  // By kind of c.
+  // The engine's, of a job: alike, with the kinds of the jobs' channels.
+  std::vector<int64_t> jobs;
 };
 
 // Remembers layouts' sizes and moves' costs. The size of an operand, and the
@@ -61,7 +70,7 @@ class TileCosts {
   explicit TileCosts(const Placement& placement) : placement_(placement) {}
 
   // Nothing if tiles cannot be moved between the rooms and where the tensors
-  // lie.
+  // lie, or are no jobs however their channels are cut further.
   absl::StatusOr<std::optional<TileNeeds>> NeedsOf(const TileSet& tiles);
   absl::StatusOr<CycleTable> CyclesOf(const TileSet& tiles,
                                       const TileNeeds& needs);
@@ -72,29 +81,38 @@ class TileCosts {
 
  private:
   using Extents = std::array<int64_t, 3>;
-  enum class AxisPart { kNone, kUnaligned, kAligned };
   struct Role {
     const Operand* operand = nullptr;
     target::JobOperand job_operand = target::JobOperand::kIn;
     bool output = false;
     absl::flat_hash_map<Extents, int64_t> bytes;
-    absl::flat_hash_map<Extents, int64_t> cycles;
-    // Parts on one axis by {axis, begin, extent}, and whether a job finds a
-    // part of these extents of a resident tensor as it lies.
-    absl::flat_hash_map<Extents, AxisPart> parts;
+    absl::flat_hash_map<Extents, Chip::Move> moves;
+    // Whether the part of one axis {axis, begin, extent} has a layout, and
+    // whether a job finds a part of these extents of a resident tensor as it
+    // lies.
+    absl::flat_hash_map<Extents, bool> parts;
     absl::flat_hash_map<Extents, bool> direct;
   };
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
                                   const Cut& c);
-  absl::StatusOr<int64_t> MoveCycles(Role& role, const Cut& h, const Cut& w,
-                                     const Cut& c);
+  absl::StatusOr<Chip::Move> MoveOf(Role& role, const Cut& h, const Cut& w,
+                                    const Cut& c);
+  MoveCost CostOf(const Chip::Move& move) const;
   absl::StatusOr<std::optional<Access>> AccessOf(Role& role,
-                                                 const TileSet& tiles) const;
-  AxisPart PartOnAxis(Role& role, int axis, int64_t begin,
-                      int64_t extent) const;
+                                                 const TileSet& tiles,
+                                                 const TileSet& jobs) const;
+  bool HasPart(Role& role, int axis, int64_t begin, int64_t extent) const;
+  bool HasParts(Role& role, const TileSet& tiles) const;
   absl::StatusOr<bool> IsDirect(Role& role, const TileSet& tiles) const;
-  absl::StatusOr<int64_t> ConstantCycles(const Cut& c);
+  absl::StatusOr<MoveCost> ConstantCycles(const Cut& c);
+  // With so many channels per job.
+  absl::StatusOr<std::optional<TileNeeds>> NeedsWith(const TileSet& tiles,
+                                                     const TileSet& jobs);
+  absl::StatusOr<bool> AreJobs(const TileSet& jobs);
+  absl::StatusOr<bool> ArePartsOfRooms(const Role& role, const TileSet& tiles,
+                                       const TileSet& jobs) const;
+  absl::StatusOr<bool> FindsConstants(const Cut& c);
 
   const Placement& placement_;
   Role input_{
@@ -104,7 +122,10 @@ class TileCosts {
   Role output_{
       &placement_.output, target::JobOperand::kOut, true, {}, {}, {}, {}};
   absl::flat_hash_map<std::array<int64_t, 2>, ConstantRoom> constants_;
-  absl::flat_hash_map<int64_t, int64_t> constant_cycles_;  // By bytes.
+  absl::flat_hash_map<int64_t, MoveCost> constant_cycles_;  // By bytes.
+  // Of constants in place: whether jobs of channels {begin, end} find theirs.
+  std::optional<WholeConstants> whole_;
+  absl::flat_hash_map<std::array<int64_t, 2>, bool> found_;
 };
 
 }  // namespace edgekiln::compiler::register_job

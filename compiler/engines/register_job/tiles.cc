@@ -89,6 +89,12 @@ TileSet::TileSet(const Operation& operation, const Tiling& tiling)
       c(CutInto(operation.out.c, tiling.channels,
                 [&](Cut& cut) { ReadChannels(operation, cut); })) {}
 
+TileSet JobsOf(const Operation& operation, const TileSet& tiles,
+               int64_t channels) {
+  return TileSet(operation, {tiles.h.cuts[0].size(), tiles.w.cuts[0].size(),
+                             channels});
+}
+
 JobVariables VariablesOf(const Operation& operation, const Cut& h, const Cut& w,
                          const Cut& c) {
   JobVariables variables = operation.variables;

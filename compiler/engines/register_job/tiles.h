@@ -7,8 +7,9 @@
 
 #include "compiler/engines/register_job/operation.h"
 
-// How an op is cut into jobs: rows, columns and channels of its output, each
-// independently of the others.
+// How an op is cut into tiles: rows, columns and channels of its output, each
+// independently of the others. A tile is what is moved at once; it may be
+// several jobs, one behind the other along its channels.
 namespace edgekiln::compiler::register_job {
 
 // Elements of the output per tile; the last one of an axis may have fewer.
@@ -55,7 +56,12 @@ struct TileSet {
   int64_t tiles() const { return images() * std::ssize(c.cuts); }
 };
 
-// The job of one tile, without kernel code and addresses.
+// The jobs of these tiles, `channels` of the output each: tiles that are cut
+// further. A tile is a number of whole jobs.
+TileSet JobsOf(const Operation& operation, const TileSet& tiles,
+               int64_t channels);
+
+// One job, without kernel code and addresses.
 target::JobVariables VariablesOf(const Operation& operation, const Cut& h,
                                  const Cut& w, const Cut& c);
 // That of the whole op.

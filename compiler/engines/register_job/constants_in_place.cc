@@ -1,0 +1,98 @@
+#include "compiler/engines/register_job/constants_in_place.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/status_macros.h"
+#include "target/layout_parts.h"
+#include "target/register_jobs.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+// A job's operand, from the first byte of its group.
+struct Found {
+  v1::Layout layout;
+  int64_t offset = 0;
+};
+
+absl::StatusOr<Found> FindOperand(const Placement& placement,
+                                  target::JobOperand operand,
+                                  const target::JobVariables& variables) {
+  const target::RegisterJobsView& view = placement.chip->view();
+  Found found;
+  EK_ASSIGN_OR_RETURN(found.layout, LayoutOf(placement, operand, variables));
+  EK_ASSIGN_OR_RETURN(found.offset,
+                      view.AddressOf(placement.job, operand, variables));
+  found.offset -= found.layout.first_byte();
+  return found;
+}
+
+// Whether a job that has the operand `part` finds channels [c.begin, c.end) of
+// `whole`, which lies at `offset`.
+bool IsPart(const v1::Layout& whole, int64_t offset, const Cut& c,
+            const Found& part) {
+  std::vector<int64_t> begin(whole.extents_size(), 0);
+  std::vector<int64_t> extents(whole.extents().begin(), whole.extents().end());
+  begin[0] = c.begin;
+  extents[0] = c.size();
+  const auto there = target::PartOf(whole, begin, extents);
+  return there && offset + there->offset == part.offset &&
+         target::SamePlaces(there->layout, part.layout);
+}
+
+}  // namespace
+
+absl::StatusOr<WholeConstants> WholeConstantsOf(const Placement& placement) {
+  target::JobVariables all = VariablesOfAll(placement.operation);
+  all[target::JobVariable::kWeightsAddr] = 0;
+  EK_ASSIGN_OR_RETURN(
+      Found weights,
+      FindOperand(placement, target::JobOperand::kWeights, all));
+  EK_ASSIGN_OR_RETURN(Found bias,
+                      FindOperand(placement, target::JobOperand::kBias, all));
+  if (weights.offset != 0 || bias.offset < 0) {
+    return absl::OutOfRangeError(
+        "weights and biases lie before the address of the weights");
+  }
+  WholeConstants whole;
+  whole.bytes = std::max(weights.layout.size_bytes(),
+                         bias.offset + bias.layout.size_bytes());
+  whole.bias_offset = bias.offset;
+  whole.weights = std::move(weights.layout);
+  whole.bias = std::move(bias.layout);
+  return whole;
+}
+
+absl::StatusOr<std::optional<int64_t>> AddressOfPart(
+    const Placement& placement, const WholeConstants& whole, const Cut& c) {
+  std::vector<int64_t> begin(whole.weights.extents_size(), 0);
+  std::vector<int64_t> extents(whole.weights.extents().begin(),
+                               whole.weights.extents().end());
+  begin[0] = c.begin;
+  extents[0] = c.size();
+  const auto part = target::PartOf(whole.weights, begin, extents);
+  if (!part) return std::nullopt;
+  const int64_t address = part->offset + part->layout.first_byte();
+  const Operation& operation = placement.operation;
+  const TileSet all(operation,
+                    {operation.out.h, operation.out.w, operation.out.c});
+  target::JobVariables variables =
+      VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c);
+  variables[target::JobVariable::kWeightsAddr] = address;
+  EK_ASSIGN_OR_RETURN(
+      const Found weights,
+      FindOperand(placement, target::JobOperand::kWeights, variables));
+  EK_ASSIGN_OR_RETURN(
+      const Found bias,
+      FindOperand(placement, target::JobOperand::kBias, variables));
+  if (!IsPart(whole.weights, 0, c, weights) ||
+      !IsPart(whole.bias, whole.bias_offset, c, bias)) {
+    return std::nullopt;
+  }
+  return address;
+}
+
+}  // namespace edgekiln::compiler::register_job
