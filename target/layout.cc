@@ -1,6 +1,7 @@
 #include "target/layout.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::target {
@@ -17,6 +19,40 @@ constexpr int kMaxElementBits = 64;
 
 absl::Status Illegal(const std::string& what) {
   return absl::InvalidArgumentError(what);
+}
+
+bool IsGroup(int32_t reversed_bytes) {
+  return reversed_bytes == 0 || reversed_bytes == 2 || reversed_bytes == 4 ||
+         reversed_bytes == 8;
+}
+
+// Groups of `group` bytes from `from` on, each reversed.
+void CopyReversed(const char* from, int64_t bytes, int group, char* to) {
+  for (int64_t at = 0; at < bytes; at += group) {
+    uint64_t word = 0;
+    std::memcpy(&word, from + at, static_cast<size_t>(group));
+    word = __builtin_bswap64(word) >> (64 - 8 * group);
+    std::memcpy(to + at, &word, static_cast<size_t>(group));
+  }
+}
+
+// Divides a run into whole groups of reversed bytes and single bytes before and
+// behind them. `single` gets an index into the run, `whole` the first one and
+// the number of bytes; both return whether to go on.
+template <typename Single, typename Whole>
+bool InGroups(const Layout::Run& run, int group, const Single& single,
+              const Whole& whole) {
+  const int64_t begin =
+      std::min(RoundUp(run.offset, group) - run.offset, run.bytes);
+  const int64_t bytes = (run.bytes - begin) / group * group;
+  for (int64_t at = 0; at < begin; ++at) {
+    if (!single(at)) return false;
+  }
+  if (bytes > 0 && !whole(begin, bytes)) return false;
+  for (int64_t at = begin + bytes; at < run.bytes; ++at) {
+    if (!single(at)) return false;
+  }
+  return true;
 }
 
 // Both are at least 1.
@@ -220,8 +256,13 @@ absl::StatusOr<Layout> Layout::Create(const v1::Layout& layout) {
     return Illegal(absl::StrCat(layout.terms_size(), " terms, at most ",
                                 kMaxLayoutTerms, " are possible"));
   }
+  if (!IsGroup(layout.reversed_bytes())) {
+    return Illegal(absl::StrCat("reversed_bytes is ", layout.reversed_bytes(),
+                                ": 2, 4 or 8 are possible"));
+  }
   EK_ASSIGN_OR_RETURN(Layout result,
                       OfExtents(layout.extents(), layout.element_bits() / 8));
+  result.reversed_bytes_ = layout.reversed_bytes();
   for (const v1::Layout::Term& term : layout.terms()) {
     if (term.axis() < 0 || term.axis() >= layout.extents_size()) {
       return Illegal(absl::StrCat("a term of axis ", term.axis(), " of ",
@@ -241,6 +282,12 @@ absl::StatusOr<Layout> Layout::Create(const v1::Layout& layout) {
     return Illegal(absl::StrCat("a size of ", layout.size_bytes(),
                                 " bytes, the terms span ", span));
   }
+  if (result.reversed_bytes_ > 0 &&
+      layout.size_bytes() % result.reversed_bytes_ != 0) {
+    return Illegal(absl::StrCat("a size of ", layout.size_bytes(),
+                                " bytes, not of whole groups of ",
+                                result.reversed_bytes_, " reversed bytes"));
+  }
   result.size_bytes_ = layout.size_bytes();
   if (!PieceBuilder(axes, result).Build(0)) {
     return Illegal(absl::StrCat("more than ", kMaxLayoutPieces,
@@ -256,7 +303,7 @@ int64_t Layout::end_bytes() const {
     for (const Loop& loop : piece.loops) last += (loop.count - 1) * loop.step;
     end = std::max(end, last);
   }
-  return end;
+  return reversed_bytes_ == 0 ? end : RoundUp(end, reversed_bytes_);
 }
 
 absl::StatusOr<Layout> Layout::OfBox(const v1::Box& box,
@@ -296,8 +343,9 @@ absl::StatusOr<Layout> Layout::OfBox(const v1::Box& box,
 }
 
 bool Layout::is_dense() const {
-  return dense_bytes_ == 0 || (pieces_[0].first.offset == 0 &&
-                               pieces_[0].first.bytes == dense_bytes_);
+  return dense_bytes_ == 0 ||
+         (reversed_bytes_ == 0 && pieces_[0].first.offset == 0 &&
+          pieces_[0].first.bytes == dense_bytes_);
 }
 
 template <typename Visit>
@@ -337,10 +385,50 @@ bool Layout::WalkAll(const Visit& visit) const {
 }
 
 bool Layout::VisitRuns(absl::FunctionRef<bool(const Run&)> visit) const {
-  return WalkAll(visit);
+  if (reversed_bytes_ == 0) return WalkAll(visit);
+  return WalkAll([&](const Run& run) {
+    for (int64_t b = 0; b < run.bytes; ++b) {
+      if (!visit({Reversed(run.offset + b), run.dense_offset + b, 1})) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+bool Layout::VisitTaken(absl::FunctionRef<bool(int64_t, int64_t)> visit) const {
+  if (reversed_bytes_ == 0) {
+    return WalkAll(
+        [&](const Run& run) { return visit(run.offset, run.bytes); });
+  }
+  return WalkAll([&](const Run& run) {
+    return InGroups(
+        run, reversed_bytes_,
+        [&](int64_t at) { return visit(Reversed(run.offset + at), 1); },
+        [&](int64_t at, int64_t bytes) {
+          return visit(run.offset + at, bytes);
+        });
+  });
 }
 
 void Layout::Gather(const char* memory, char* dense) const {
+  if (reversed_bytes_ > 0) {
+    WalkAll([&](const Run& run) {
+      char* const to = dense + run.dense_offset;
+      return InGroups(
+          run, reversed_bytes_,
+          [&](int64_t at) {
+            to[at] = memory[Reversed(run.offset + at)];
+            return true;
+          },
+          [&](int64_t at, int64_t bytes) {
+            CopyReversed(memory + run.offset + at, bytes, reversed_bytes_,
+                         to + at);
+            return true;
+          });
+    });
+    return;
+  }
   WalkAll([&](const Run& run) {
     std::memcpy(dense + run.dense_offset, memory + run.offset,
                 static_cast<size_t>(run.bytes));
@@ -349,6 +437,23 @@ void Layout::Gather(const char* memory, char* dense) const {
 }
 
 void Layout::Scatter(const char* dense, char* memory) const {
+  if (reversed_bytes_ > 0) {
+    WalkAll([&](const Run& run) {
+      const char* const from = dense + run.dense_offset;
+      return InGroups(
+          run, reversed_bytes_,
+          [&](int64_t at) {
+            memory[Reversed(run.offset + at)] = from[at];
+            return true;
+          },
+          [&](int64_t at, int64_t bytes) {
+            CopyReversed(from + at, bytes, reversed_bytes_,
+                         memory + run.offset + at);
+            return true;
+          });
+    });
+    return;
+  }
   WalkAll([&](const Run& run) {
     std::memcpy(memory + run.offset, dense + run.dense_offset,
                 static_cast<size_t>(run.bytes));

@@ -14,6 +14,9 @@
 // NHWC is three terms with or without gaps between pixels and rows; NCHW16c has
 // two terms for C, K-blocked weights two for K.
 //
+// With reversed_bytes, these rules hold of the bytes before they are reversed:
+// what the terms put at byte a lies at the mirror image of a in its group.
+//
 // The messages may be hostile. Nothing here allocates by what they say.
 
 #include <cstdint>
@@ -56,10 +59,14 @@ class Layout {
   int64_t dense_bytes() const { return dense_bytes_; }
   // One past the last byte that an element may lie at, or more.
   int64_t size_bytes() const { return size_bytes_; }
-  // One past the last byte of any element; 0 without elements.
+  // One past the last byte of any element, rounded up to whole groups where
+  // bytes are reversed; 0 without elements.
   int64_t end_bytes() const;
-  // Not of a layout in blocks that only happens to be dense.
+  // Not of a layout in blocks that only happens to be dense, nor of reversed
+  // bytes.
   bool is_dense() const;
+  // Bytes that lie in reverse order together: 2, 4 or 8; 0 if they do not.
+  int reversed_bytes() const { return reversed_bytes_; }
 
   // Bytes that lie together both here and in the dense array.
   struct Run {
@@ -68,9 +75,15 @@ class Layout {
     int64_t bytes = 0;
   };
   // All bytes in as few runs as the terms tell, in dense order if no axis has a
-  // last block that it fills only partly. A visitor that returns false ends the
-  // walk, which then returns false.
+  // last block that it fills only partly. Reversed bytes are a run each. A
+  // visitor that returns false ends the walk, which then returns false.
   bool VisitRuns(absl::FunctionRef<bool(const Run&)> visit) const;
+
+  // Which bytes the values take, without saying which takes which: `offset`
+  // from the layout's first byte, `bytes` of them. Fewer visits than
+  // VisitRuns() where bytes are reversed.
+  bool VisitTaken(
+      absl::FunctionRef<bool(int64_t offset, int64_t bytes)> visit) const;
 
   // `memory` holds size_bytes(), `dense` dense_bytes(). They do not overlap.
   void Gather(const char* memory, char* dense) const;
@@ -109,9 +122,14 @@ class Layout {
   static bool Walk(const Piece& piece, const Visit& visit);
   template <typename Visit>
   bool WalkAll(const Visit& visit) const;
+  // Where the terms' byte `offset` lies.
+  int64_t Reversed(int64_t offset) const {
+    return reversed_bytes_ == 0 ? offset : offset ^ (reversed_bytes_ - 1);
+  }
 
   absl::InlinedVector<int64_t, 4> extents_;
   int64_t element_bytes_ = 1;
+  int reversed_bytes_ = 0;
   int64_t dense_bytes_ = 0;
   int64_t size_bytes_ = 0;
   absl::InlinedVector<Piece, 1> pieces_;

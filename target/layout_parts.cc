@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/checked_math.h"
+#include "base/rounding.h"
 #include "target/layout.h"
 
 namespace edgekiln::target {
@@ -76,11 +77,13 @@ v1::Layout Empty(const v1::Layout& layout, absl::Span<const int64_t> extents) {
   v1::Layout empty;
   empty.set_element_bits(layout.element_bits());
   empty.set_size_bytes(layout.size_bytes());
+  empty.set_reversed_bytes(layout.reversed_bytes());
   for (const int64_t extent : extents) empty.add_extents(extent);
   return empty;
 }
 
-// Bytes from the first byte of the first element to the last byte of any.
+// Bytes from the first byte of the first element to the last byte of any, in
+// whole groups where bytes are reversed.
 int64_t SpanOf(const v1::Layout& layout) {
   int64_t span = layout.element_bits() / 8;
   for (int axis = 0; axis < layout.extents_size(); ++axis) {
@@ -88,7 +91,8 @@ int64_t SpanOf(const v1::Layout& layout) {
       span += (digit.count - 1) * digit.stride;
     }
   }
-  return span;
+  return layout.reversed_bytes() == 0 ? span
+                                      : RoundUp(span, layout.reversed_bytes());
 }
 
 // Digits of indices [begin, begin + extent) of an axis; adds to `offset` where
@@ -255,6 +259,11 @@ std::optional<Part> PartOf(const v1::Layout& whole,
                                    extents[axis], part.offset);
     if (!digits) return std::nullopt;
     AddTerms(axis, *digits, part.layout);
+  }
+  // A part that begins within a group is reversed with bytes before it.
+  if (whole.reversed_bytes() != 0 &&
+      part.offset % whole.reversed_bytes() != 0) {
+    return std::nullopt;
   }
   part.layout.set_size_bytes(SpanOf(part.layout));
   return part;

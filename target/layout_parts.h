@@ -16,7 +16,7 @@ namespace edgekiln::target {
 v1::Layout Canonical(const v1::Layout& layout);
 
 // Whether two layouts of equal extents and elements put each element at the
-// same byte. Sizes may differ.
+// same bytes. Sizes may differ.
 bool SamePlaces(const v1::Layout& a, const v1::Layout& b);
 
 // A part of an array: a range of indices on every axis.
@@ -26,7 +26,8 @@ struct Part {
 };
 
 // Elements begin[axis] .. begin[axis] + extents[axis] of the array of `whole`.
-// Nothing if the part cuts blocks so that no layout describes it.
+// Nothing if the part cuts blocks, or groups of reversed bytes, so that no
+// layout describes it.
 std::optional<Part> PartOf(const v1::Layout& whole,
                            absl::Span<const int64_t> begin,
                            absl::Span<const int64_t> extents);

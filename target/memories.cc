@@ -54,7 +54,10 @@ int32_t LocalMemoryOf(const v1::Machine& machine, int32_t engine) {
   int32_t found = -1;
   for (int32_t m = 0; m < machine.memories_size(); ++m) {
     const v1::ResolvedMemory& memory = machine.memories(m);
-    if (memory.host_reaches() || !Contains(memory.engines(), engine)) continue;
+    if (memory.host_reaches() || !IsWritable(memory) ||
+        !Contains(memory.engines(), engine)) {
+      continue;
+    }
     if (found >= 0) return -1;
     found = m;
   }

@@ -27,8 +27,8 @@ std::vector<int32_t> PrivateMemoriesOf(const v1::Machine& machine,
 // The one such memory; -1 if there is none, or more than one.
 int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine);
 
-// The one memory that the engine reaches and the host does not, whoever plans
-// it; -1 if there is none, or more than one.
+// The one memory of activations that the engine reaches and the host does not,
+// whoever plans it; -1 if there is none, or more than one.
 int32_t LocalMemoryOf(const v1::Machine& machine, int32_t engine);
 
 // The one link that `owner` has; null if there is none, or more than one.

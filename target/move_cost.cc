@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/checked_math.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "target/layout.h"
 
@@ -87,11 +88,16 @@ Digits DigitsOf(const Terms& from, const Terms& to) {
   return digits;
 }
 
-// Counts the transfers of all parts of an array.
+// Counts the transfers of all parts of an array, and their bytes.
 class TransferCounter {
  public:
-  TransferCounter(const v1::Layout& from, const v1::Layout& to, int dimensions)
-      : element_bytes_(from.element_bits() / 8), dimensions_(dimensions) {
+  TransferCounter(const v1::Layout& from, const v1::Layout& to, int dimensions,
+                  int64_t granule_bytes)
+      : element_bytes_(from.element_bits() / 8),
+        dimensions_(dimensions),
+        granule_bytes_(granule_bytes),
+        group_(from.reversed_bytes()),
+        apart_(from.reversed_bytes() != to.reversed_bytes()) {
     for (int axis = 0; axis < from.extents_size(); ++axis) {
       const int64_t extent = from.extents(axis);
       if (extent == 1) continue;
@@ -104,11 +110,15 @@ class TransferCounter {
     }
   }
 
-  // No overflow: counts are at most the number of elements, which a legal
-  // layout bounds.
-  int64_t Count() {
+  // No overflow of transfers: they are at most as many as the bytes, which a
+  // legal layout bounds. Nothing if the granules' bytes do.
+  std::optional<MoveSize> Count() {
     CountAxis(0, {});
-    return transfers_ * walked_apart_;
+    const auto granules = CheckedMul(granules_, walked_apart_);
+    const auto bytes =
+        granules ? CheckedMul(*granules, granule_bytes_) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    return MoveSize{transfers_ * walked_apart_, *bytes};
   }
 
  private:
@@ -119,7 +129,11 @@ class TransferCounter {
 
   void CountAxis(size_t axis, const Counters& counters) {
     if (axis == axes_.size()) {
-      transfers_ += TransfersOf(counters);
+      int64_t bytes = element_bytes_;
+      for (const Counter& counter : counters) bytes *= counter.count;
+      const int64_t transfers = TransfersOf(counters);
+      transfers_ += transfers;
+      granules_ += transfers * CeilDiv(bytes / transfers, granule_bytes_);
       return;
     }
     // The full blocks, then the rest.
@@ -143,8 +157,20 @@ class TransferCounter {
     }
   }
 
+  // Whether a counter takes groups of reversed bytes apart.
+  bool CutsGroups(const Counters& counters) const {
+    return group_ > 0 && std::any_of(counters.begin(), counters.end(),
+                                     [this](const Counter& each) {
+                                       return each.from_step % group_ != 0 ||
+                                              each.to_step % group_ != 0;
+                                     });
+  }
+
   // Of one part.
   int64_t TransfersOf(Counters counters) const {
+    int64_t all = element_bytes_;
+    for (const Counter& counter : counters) all *= counter.count;
+    if (apart_) return all;
     // Bytes that lie together are the innermost counter.
     counters.push_back({element_bytes_, 1, 1});
     while (JoinTwo(counters)) {
@@ -154,6 +180,7 @@ class TransferCounter {
           return each.from_step == 1 && each.to_step == 1;
         });
     counters.erase(bytes);
+    if (CutsGroups(counters)) return all;
     std::sort(
         counters.begin(), counters.end(),
         [](const Counter& a, const Counter& b) { return a.count > b.count; });
@@ -185,36 +212,48 @@ class TransferCounter {
 
   int64_t element_bytes_;
   int dimensions_;
+  int64_t granule_bytes_;
+  int64_t group_;  // Of reversed bytes; 0 without.
+  bool apart_;     // The groups of the two layouts differ.
   std::vector<Axis> axes_;
   int64_t walked_apart_ = 1;
   int64_t transfers_ = 0;
+  int64_t granules_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,
-                                      const v1::Layout& to, int dimensions) {
+absl::StatusOr<MoveSize> MoveSizeOf(const v1::Layout& from,
+                                    const v1::Layout& to, int dimensions,
+                                    int64_t granule_bytes) {
   EK_ASSIGN_OR_RETURN(const Layout source, Layout::Create(from), "move from");
   EK_ASSIGN_OR_RETURN(const Layout target, Layout::Create(to), "move to");
   if (source.extents() != target.extents() ||
       source.element_bytes() != target.element_bytes()) {
     return absl::InvalidArgumentError("a move between layouts of two arrays");
   }
-  if (source.dense_bytes() == 0) return 0;
-  return TransferCounter(from, to, dimensions).Count();
+  if (source.dense_bytes() == 0) return MoveSize();
+  const auto size =
+      TransferCounter(from, to, dimensions, granule_bytes).Count();
+  if (!size) return absl::OutOfRangeError("a move's bytes exceed 64 bits");
+  return *size;
+}
+
+absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,
+                                      const v1::Layout& to, int dimensions) {
+  EK_ASSIGN_OR_RETURN(const MoveSize size, MoveSizeOf(from, to, dimensions, 1));
+  return size.transfers;
 }
 
 absl::StatusOr<int64_t> MoveCycles(const v1::ResolvedLink& link,
                                    const v1::Layout& from,
                                    const v1::Layout& to) {
-  EK_ASSIGN_OR_RETURN(const int64_t transfers,
-                      MoveTransfers(from, to, link.dimensions()));
-  int64_t bytes = transfers == 0 ? 0 : from.element_bits() / 8;
-  for (const int64_t extent : from.extents()) bytes *= extent;
-  const auto setup = CheckedMul(transfers, link.setup_cycles());
+  EK_ASSIGN_OR_RETURN(const MoveSize size,
+                      MoveSizeOf(from, to, link.dimensions(),
+                                 std::max<int64_t>(link.granule_bytes(), 1)));
+  const auto setup = CheckedMul(size.transfers, link.setup_cycles());
   const auto cycles =
-      setup ? CheckedAdd(*setup, bytes / link.bytes_per_cycle() +
-                                     (bytes % link.bytes_per_cycle() != 0))
+      setup ? CheckedAdd(*setup, CeilDiv(size.bytes, link.bytes_per_cycle()))
             : std::nullopt;
   if (!cycles) return absl::OutOfRangeError("a move's cycles exceed 64 bits");
   return *cycles;

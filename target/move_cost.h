@@ -21,9 +21,14 @@
 //  4. The `dimensions` - 1 digits that count most are counted by the transfer;
 //     it starts anew for all values of the others.
 //
+// A link moves bytes as they lie: groups of reversed bytes stay groups if both
+// layouts reverse alike and every step of a counter is a multiple of the group.
+// Otherwise each byte is a transfer of its own.
+//
 // The move takes, of the clock of the link's owner,
 //   transfers * setup_cycles + ceil(bytes / bytes_per_cycle)
-// cycles, with the bytes of the values alone.
+// cycles, where each transfer counts the bytes of its values, rounded up to a
+// multiple of granule_bytes.
 
 #include <cstdint>
 
@@ -33,8 +38,19 @@
 
 namespace edgekiln::target {
 
-// Of an array without elements: 0. dimensions >= 1. INVALID_ARGUMENT if a
-// layout is illegal (layout.h) or they are of two arrays.
+struct MoveSize {
+  int64_t transfers = 0;
+  int64_t bytes = 0;  // Of all transfers, in whole granules.
+};
+
+// Of an array without elements: 0. dimensions and granule_bytes >= 1.
+// INVALID_ARGUMENT if a layout is illegal (layout.h) or they are of two arrays;
+// OUT_OF_RANGE if the granules' bytes exceed 64 bits.
+absl::StatusOr<MoveSize> MoveSizeOf(const v1::Layout& from,
+                                    const v1::Layout& to, int dimensions,
+                                    int64_t granule_bytes);
+
+// Its transfers.
 absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,
                                       const v1::Layout& to, int dimensions);
 

@@ -22,7 +22,7 @@
 
 namespace edgekiln::target {
 
-// The variables of a job. Addresses are of the memory that the engine reaches.
+// The variables of a job. Addresses are of the memory that an operand lies in.
 enum class JobVariable {
   kKernel,  // RegisterJobs.Job.code.
   kInH,
@@ -66,9 +66,11 @@ enum class JobVariable {
   kCodeMin,
   kCodeMax,
   kCodeShift,
+  kShift,       // Of results BY_SHIFT.
+  kRecordAddr,  // Of engines with a record, in the memory that it lies in.
 };
 inline constexpr int kNumJobVariables =
-    static_cast<int>(JobVariable::kCodeShift) + 1;
+    static_cast<int>(JobVariable::kRecordAddr) + 1;
 
 // As descriptors write it: "in_h".
 absl::string_view JobVariableName(JobVariable variable);
@@ -76,9 +78,13 @@ std::optional<JobVariable> FindJobVariable(absl::string_view name);
 
 using JobVariables = VariableValues<JobVariable, kNumJobVariables>;
 
-// A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w].
-enum class JobOperand { kIn, kIn2, kWeights, kOut };
-inline constexpr int kNumJobOperands = 4;
+// A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w]; a bias
+// is the bytes of int32 values, [o, b].
+enum class JobOperand { kIn, kIn2, kWeights, kBias, kOut };
+inline constexpr int kNumJobOperands = 5;
+inline constexpr JobOperand kAllJobOperands[] = {
+    JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights, JobOperand::kBias,
+    JobOperand::kOut};
 absl::string_view JobOperandName(JobOperand operand);  // "in2"
 
 // Of the table that CONVOLUTION, DEPTHWISE_CONVOLUTION and REQUANTIZATION read:
@@ -86,6 +92,19 @@ absl::string_view JobOperandName(JobOperand operand);  // "in2"
 // scale, offset.
 inline constexpr int64_t kJobTableEntryBytes = 12;
 inline constexpr int64_t kJobTableAlignment = 4;
+
+// Of the bias operand: its axis `b`, least significant byte first.
+inline constexpr int64_t kJobBiasBytes = 4;
+
+// Largest shift of results BY_SHIFT.
+inline constexpr int64_t kMaxJobShift = 31;
+
+// Most bytes of a record; it lies on a multiple of the alignment.
+inline constexpr int64_t kMaxJobRecordBytes = 4096;
+inline constexpr int64_t kJobRecordAlignment = 4;
+
+// Addresses are 0 to this.
+inline constexpr int64_t kMaxJobAddress = int64_t{1} << 32;
 
 // Of a converter's results, which have 16 bits.
 inline constexpr int64_t kMaxJobCodeShift = 15;
@@ -101,10 +120,18 @@ int64_t MostHeld(const v1::RegisterJobs::Register& reg);
 inline constexpr int64_t kMaxOccupancyCycles = 1'000'000'000'000;
 
 // The variables and operands that a kernel depends on, without those of a
-// converter, which not all engines have.
-std::vector<JobVariable> VariablesOfKernel(v1::RegisterJobs::Kernel kernel);
-std::vector<JobOperand> OperandsOfKernel(v1::RegisterJobs::Kernel kernel);
-bool HasJobTable(v1::RegisterJobs::Kernel kernel);
+// converter and of a record, which not all engines have.
+std::vector<JobVariable> VariablesOfKernel(
+    v1::RegisterJobs::Kernel kernel,
+    v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE);
+std::vector<JobOperand> OperandsOfKernel(
+    v1::RegisterJobs::Kernel kernel,
+    v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE);
+bool HasJobTable(
+    v1::RegisterJobs::Kernel kernel,
+    v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE);
+// Whether there are jobs of that kernel with results BY_SHIFT.
+bool CanShiftResults(v1::RegisterJobs::Kernel kernel);
 // Those of a converter.
 std::vector<JobVariable> ConverterVariables();
 
@@ -124,6 +151,12 @@ struct RegisterWrite {
   uint32_t value = 0;
 };
 
+// What the host does for a job.
+struct JobCode {
+  std::vector<uint32_t> record;       // Words to store first; often none.
+  std::vector<RegisterWrite> writes;  // The start last.
+};
+
 // Immutable, hence thread-safe; holds its own copy of the tables.
 class RegisterJobsView {
  public:
@@ -135,25 +168,37 @@ class RegisterJobsView {
 
   const v1::RegisterJobs& jobs() const { return jobs_; }
 
-  // All register writes of the job, in the order of `registers`, the start
-  // last. OUT_OF_RANGE names a register too narrow for its value, or a variable
-  // that is out of range or would be decoded as another value.
-  absl::StatusOr<std::vector<RegisterWrite>> Encode(
-      const JobVariables& job) const;
-  // Position in `registers`; -1 if none has the offset.
+  // All registers of the job: writes in the order of `registers`, and the whole
+  // record. OUT_OF_RANGE names a register too narrow for its value, or a
+  // variable that is out of range or would be decoded as another value.
+  absl::StatusOr<JobCode> Encode(const JobVariables& job) const;
+  // Position in `registers` of the one in the window; -1 if none has the
+  // offset.
   int32_t FindRegister(uint32_t offset) const;
   // What a register holds after a write of `value`: the low bits, sign-extended
   // if it is signed.
   int64_t Held(int32_t position, uint32_t value) const;
-  // The job that registers with these values describe. Variables without
-  // register or field are 0. OUT_OF_RANGE on overflow.
+  // The job that registers with these values describe, by position, those of
+  // the record included. Variables without register or field are 0.
+  // OUT_OF_RANGE on overflow.
   absl::StatusOr<JobVariables> Decode(absl::Span<const int64_t> held) const;
+
+  // The memory that records lie in, an index into Machine.memories; -1 if the
+  // engine reads none.
+  int32_t record_memory() const { return record_memory_; }
+  int64_t record_bytes() const { return jobs_.record().bytes(); }
+  // The bits of each word that are part of a register.
+  absl::Span<const uint32_t> record_bits() const { return record_bits_; }
+  // Puts what the registers of a record with these words hold into `held`, by
+  // position.
+  void HeldInRecord(absl::Span<const uint32_t> words,
+                    absl::Span<int64_t> held) const;
 
   // Positions in `jobs`; -1 if there is none.
   int32_t FindJob(v1::RegisterJobs::Kernel kernel) const;
   int32_t FindCode(int64_t code) const;
-  // The variables that a job depends on, those of the converter included if
-  // the engine has one.
+  // The variables that a job depends on, those of the converter and of the
+  // record included if the engine has one.
   const std::vector<JobVariable>& VariablesOf(int32_t job) const {
     return variables_[job];
   }
@@ -165,6 +210,31 @@ class RegisterJobsView {
   // expression gives anything else or overflows.
   absl::StatusOr<int64_t> OccupancyCycles(int32_t job,
                                           const JobVariables& variables) const;
+
+  // Operands of a job, and whether it reads the table.
+  std::vector<JobOperand> OperandsOf(int32_t job) const;
+  bool HasTable(int32_t job) const;
+
+  // The memory that only the engine and the host's links reach, for
+  // activations: an index into Machine.memories; -1 if there is none.
+  int32_t own_memory() const { return own_memory_; }
+  // Where an operand of the job lies; the table lies in own_memory().
+  int32_t MemoryOf(int32_t job, JobOperand operand) const;
+  // Of the operand's first byte. OUT_OF_RANGE on overflow, or if it is not 0 to
+  // kMaxJobAddress.
+  absl::StatusOr<int64_t> AddressOf(int32_t job, JobOperand operand,
+                                    const JobVariables& variables) const;
+
+  // OUT_OF_RANGE with reason JOB_REFUSED names a condition of the job's that
+  // does not hold; with STAGED_TOO_LARGE, a memory that does not hold what is
+  // staged in it.
+  absl::Status CheckJob(int32_t job, const JobVariables& variables) const;
+  // Position in `where` of the job of the first condition that does not hold;
+  // -1 if all do.
+  int32_t FailedCondition(int32_t job, const JobVariables& variables) const;
+  // Variables that a condition of the job uses.
+  std::vector<JobVariable> VariablesOfCondition(int32_t job,
+                                                int32_t condition) const;
 
   // Layout of an operand from its address on. Elements are int8; int32 for
   // `out` of a convolution with out_int32 and `in` of REQUANTIZATION.
@@ -184,15 +254,33 @@ class RegisterJobsView {
     bool present = false;
     std::vector<Term> terms;
     Expression size;
+    std::optional<Expression> address;
+    int32_t memory = -1;
+    int32_t staged_in = -1;
+    int32_t reversed_bytes = 0;
+  };
+  struct Condition {
+    Expression expression;
+    std::string need;
   };
   struct Job {
     Expression occupancy;
+    std::vector<Condition> conditions;
     std::array<Operand, kNumJobOperands> operands;
+  };
+  // A memory in which operands are staged.
+  struct Stage {
+    std::string name;
+    int64_t capacity_bytes = 0;
   };
   class Builder;
 
   absl::Status CheckTold(const JobVariables& job,
                          absl::Span<const int64_t> held) const;
+  absl::Status CheckStages(int32_t job, const JobVariables& variables) const;
+  const Operand& operand(int32_t job, JobOperand which) const {
+    return parsed_[job].operands[static_cast<size_t>(which)];
+  }
 
   v1::RegisterJobs jobs_;
   std::vector<Expression> values_;  // By register, over variables.
@@ -202,6 +290,10 @@ class RegisterJobsView {
   std::vector<Job> parsed_;                          // By job.
   std::vector<std::vector<JobVariable>> variables_;  // Alike.
   bool has_converter_ = false;
+  int32_t own_memory_ = -1;
+  int32_t record_memory_ = -1;
+  std::vector<uint32_t> record_bits_;  // By word.
+  std::vector<Stage> stages_;          // By memory of the machine.
 };
 
 }  // namespace edgekiln::target

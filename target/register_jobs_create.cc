@@ -11,7 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/memories.h"
 #include "target/nearest_name.h"
+#include "target/need_text.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::target {
@@ -22,6 +24,7 @@ using Kernel = v1::RegisterJobs;
 constexpr int kMaxRegisters = 256;
 constexpr int kMaxJobs = 64;
 constexpr int kMaxTerms = 16;
+constexpr int kMaxConditions = 64;  // Of one job.
 
 std::vector<std::string> VariableNames() {
   std::vector<std::string> names;
@@ -40,6 +43,7 @@ std::string NamesOf(const std::vector<JobOperand>& operands) {
 
 // Axes of an operand by name, in the order of the layout's extents.
 absl::string_view AxesOf(Kernel::Kernel kernel, JobOperand operand) {
+  if (operand == JobOperand::kBias) return "ob";
   if (operand != JobOperand::kWeights) return "hwc";
   return kernel == Kernel::CONVOLUTION ? "ohwi" : "ohw";
 }
@@ -60,17 +64,24 @@ absl::Status InvalidRegisterJobs(std::string what, std::string where,
 // Compiles the expressions of one engine.
 class RegisterJobsView::Builder {
  public:
-  Builder(const v1::Machine& machine, const Kernel& jobs) {
-    view_.jobs_ = jobs;
+  Builder(const v1::Machine& machine, int32_t engine)
+      : machine_(machine), engine_(engine) {
+    view_.jobs_ = machine.engines(engine).jobs();
     view_.same_.fill(-1);
+    view_.own_memory_ = LocalMemoryOf(machine, engine);
+    for (const v1::ResolvedMemory& memory : machine.memories()) {
+      view_.stages_.push_back({memory.name(), memory.capacity_bytes()});
+    }
     for (const v1::Setting& setting : machine.parameters()) {
       constants_.push_back({setting.name(), setting.value()});
     }
   }
 
   absl::StatusOr<RegisterJobsView> Build() {
+    EK_RETURN_IF_ERROR(AddRecord());
     EK_RETURN_IF_ERROR(AddRegisters());
     EK_RETURN_IF_ERROR(AddFields());
+    if (view_.record_memory_ >= 0) EK_RETURN_IF_ERROR(CheckRecordAddress());
     view_.has_converter_ = absl::c_any_of(
         ConverterVariables(),
         [this](JobVariable variable) { return IsTold(variable); });
@@ -101,6 +112,104 @@ class RegisterJobsView::Builder {
   }
 
  private:
+  // Position of a memory by name.
+  absl::StatusOr<int32_t> FindMemory(const std::string& name,
+                                     const std::string& where) const {
+    std::vector<std::string> names;
+    for (int32_t m = 0; m < machine_.memories_size(); ++m) {
+      if (machine_.memories(m).name() == name) return m;
+      names.push_back(machine_.memories(m).name());
+    }
+    return InvalidRegisterJobs(
+        absl::StrCat("no memory is called \"", name, "\""), where,
+        DidYouMean(name, names, "use a memory that the file has"));
+  }
+
+  bool EngineReaches(int32_t memory) const {
+    return absl::c_linear_search(machine_.memories(memory).engines(), engine_);
+  }
+
+  absl::Status AddRecord() {
+    const Kernel& jobs = view_.jobs_;
+    const bool used = absl::c_any_of(
+        jobs.registers(), [](const auto& reg) { return reg.in_record(); });
+    if (used != jobs.has_record()) {
+      return InvalidRegisterJobs(
+          used ? "registers are in a record, but there is none"
+               : "no register is in the record",
+          used ? "registers: in_record" : "record",
+          used ? "add record { memory: .. bytes: .. word_cycles_expr: .. }"
+               : "set in_record of its registers, or remove the record");
+    }
+    if (!used) return absl::OkStatus();
+    const Kernel::Record& record = jobs.record();
+    EK_ASSIGN_OR_RETURN(view_.record_memory_,
+                        FindMemory(record.memory(), "record: memory"));
+    const v1::ResolvedMemory& memory = machine_.memories(view_.record_memory_);
+    if (!memory.host_reaches() || !EngineReaches(view_.record_memory_) ||
+        !IsWritable(memory)) {
+      return InvalidRegisterJobs(
+          absl::StrCat("memory ", memory.name(),
+                       " is not one that the host writes and the engine reads"),
+          "record: memory",
+          "one with \"host\" and the engine in reached_by, and ACTIVATIONS in "
+          "holds");
+    }
+    if (record.bytes() < 4 || record.bytes() > kMaxJobRecordBytes ||
+        record.bytes() % 4 != 0) {
+      return InvalidRegisterJobs(
+          absl::StrCat("bytes is ", record.bytes()), "record: bytes",
+          absl::StrCat("a multiple of 4, up to ", kMaxJobRecordBytes));
+    }
+    view_.record_bits_.assign(record.bytes() / 4, 0);
+    return absl::OkStatus();
+  }
+
+  // The engine must know where the record is before it reads any of it.
+  absl::Status CheckRecordAddress() const {
+    const auto index = static_cast<size_t>(JobVariable::kRecordAddr);
+    std::vector<int32_t> used;
+    if (view_.fields_[index]) {
+      used = view_.fields_[index]->UsedVariables();
+    } else if (view_.same_[index] >= 0) {
+      used = {view_.same_[index]};
+    }
+    const bool in_window = absl::c_none_of(used, [this](int32_t position) {
+      return view_.jobs_.registers(position).in_record();
+    });
+    if (!used.empty() && in_window) return absl::OkStatus();
+    return InvalidRegisterJobs(
+        "no register outside the record tells record_addr", "registers, fields",
+        "add a register with value_expr: \"record_addr\", or a field");
+  }
+
+  // The place of a register in the record.
+  absl::Status AddToRecord(const Kernel::Register& reg,
+                           const std::string& where) {
+    if (reg.offset() % 4 != 0 ||
+        reg.offset() / 4 >= view_.record_bits_.size()) {
+      return InvalidRegisterJobs(
+          "the offset is no word of the record",
+          absl::StrCat(where, ": offset"),
+          absl::StrCat("a multiple of 4 below ", view_.jobs_.record().bytes()));
+    }
+    if (reg.low_bit() < 0 || reg.low_bit() + reg.bits() > 32) {
+      return InvalidRegisterJobs("low_bit + bits is more than 32",
+                                 absl::StrCat(where, ": low_bit"),
+                                 absl::StrCat("0 to ", 32 - reg.bits()));
+    }
+    const auto bits = static_cast<uint32_t>(((uint64_t{1} << reg.bits()) - 1)
+                                            << reg.low_bit());
+    uint32_t& taken = view_.record_bits_[reg.offset() / 4];
+    if ((taken & bits) != 0) {
+      return InvalidRegisterJobs(
+          "it overlaps another register of the same word", where,
+          "choose bits that are free, or another word");
+    }
+    taken |= bits;
+    return absl::OkStatus();
+  }
+
   absl::Status AddRegisters() {
     const Kernel& jobs = view_.jobs_;
     if (jobs.registers_size() > kMaxRegisters) {
@@ -133,17 +242,25 @@ class RegisterJobsView::Builder {
         return InvalidRegisterJobs("a name is missing or occurs twice", where,
                                    "give each register a name of its own");
       }
-      if (reg.offset() % 4 != 0 || !offsets.insert(reg.offset()).second ||
-          reg.offset() == jobs.status_offset()) {
+      if (reg.bits() < 1 || reg.bits() > 32) {
+        return InvalidRegisterJobs("bits is missing or too large", where,
+                                   "bits: 1 to 32");
+      }
+      if (reg.in_record()) {
+        EK_RETURN_IF_ERROR(AddToRecord(reg, where));
+      } else if (reg.offset() % 4 != 0 ||
+                 !offsets.insert(reg.offset()).second ||
+                 reg.offset() == jobs.status_offset()) {
         return InvalidRegisterJobs(
             "the offset is not a multiple of 4, or is already used by a "
             "register, "
             "start_offset or status_offset",
             absl::StrCat(where, ": offset"), "choose a free multiple of 4");
-      }
-      if (reg.bits() < 1 || reg.bits() > 32) {
-        return InvalidRegisterJobs("bits is missing or too large", where,
-                                   "bits: 1 to 32");
+      } else if (reg.low_bit() != 0) {
+        return InvalidRegisterJobs(
+            "low_bit is given, but the register is not in the record",
+            absl::StrCat(where, ": low_bit"),
+            "remove it, or set in_record: true");
       }
       EK_ASSIGN_OR_RETURN(
           Expression value,
@@ -188,10 +305,20 @@ class RegisterJobsView::Builder {
   }
 
   absl::Status AddJob(const Kernel::Job& job) {
-    std::vector<JobVariable> variables = VariablesOfKernel(job.kernel());
-    if (HasJobTable(job.kernel()) && view_.has_converter_) {
+    if (!Kernel::Results_IsValid(job.results()) ||
+        (job.results() != Kernel::BY_TABLE && !CanShiftResults(job.kernel()))) {
+      return InvalidRegisterJobs(
+          "results of a kernel that does not shift sums, or unknown", "results",
+          "remove it");
+    }
+    std::vector<JobVariable> variables =
+        VariablesOfKernel(job.kernel(), job.results());
+    if (HasJobTable(job.kernel(), job.results()) && view_.has_converter_) {
       const std::vector<JobVariable> more = ConverterVariables();
       variables.insert(variables.end(), more.begin(), more.end());
+    }
+    if (view_.record_memory_ >= 0) {
+      variables.push_back(JobVariable::kRecordAddr);
     }
     std::vector<absl::string_view> missing;
     for (const JobVariable variable : variables) {
@@ -206,7 +333,7 @@ class RegisterJobsView::Builder {
     }
     if (!v1::WeightValues_IsValid(job.weight_values()) ||
         (job.weight_values() != v1::WEIGHTS_ANY &&
-         !absl::c_linear_search(OperandsOfKernel(job.kernel()),
+         !absl::c_linear_search(OperandsOfKernel(job.kernel(), job.results()),
                                 JobOperand::kWeights))) {
       return InvalidRegisterJobs(
           "weight_values of a kernel without weights, "
@@ -216,7 +343,9 @@ class RegisterJobsView::Builder {
     Job parsed;
     EK_ASSIGN_OR_RETURN(parsed.occupancy, Compile(job.occupancy_cycles_expr()),
                         "occupancy_cycles_expr");
-    const std::vector<JobOperand> needed = OperandsOfKernel(job.kernel());
+    EK_RETURN_IF_ERROR(AddConditions(job, parsed));
+    const std::vector<JobOperand> needed =
+        OperandsOfKernel(job.kernel(), job.results());
     for (const Kernel::Operand& operand : job.operands()) {
       const auto found = absl::c_find_if(needed, [&](JobOperand which) {
         return JobOperandName(which) == operand.name();
@@ -248,9 +377,100 @@ class RegisterJobsView::Builder {
     return absl::OkStatus();
   }
 
+  absl::Status AddConditions(const Kernel::Job& job, Job& parsed) const {
+    if (job.where_size() > kMaxConditions) {
+      return InvalidRegisterJobs("too many conditions", "where",
+                                 absl::StrCat("up to ", kMaxConditions));
+    }
+    for (int i = 0; i < job.where_size(); ++i) {
+      const std::string where = absl::StrCat("where ", i + 1);
+      Condition condition;
+      EK_ASSIGN_OR_RETURN(condition.expression, Compile(job.where(i).expr()),
+                          absl::StrCat(where, ": expr"));
+      if (!condition.expression.uses_variables()) {
+        return InvalidRegisterJobs("the condition has no variable of the job",
+                                   absl::StrCat(where, ": expr"), "remove it");
+      }
+      EK_ASSIGN_OR_RETURN(condition.need,
+                          NeedText(
+                              job.where(i).need(),
+                              [this](absl::string_view expression) {
+                                return EvaluateConstant(expression, constants_);
+                              },
+                              absl::StrCat(where, ": need")));
+      parsed.conditions.push_back(std::move(condition));
+    }
+    return absl::OkStatus();
+  }
+
+  // Where an operand lies, and how.
+  absl::Status PlaceOperand(JobOperand which, const Kernel::Operand& operand,
+                            Operand& place) const {
+    const bool constant =
+        which == JobOperand::kWeights || which == JobOperand::kBias;
+    place.memory = view_.own_memory_;
+    if (!operand.memory().empty()) {
+      EK_ASSIGN_OR_RETURN(place.memory, FindMemory(operand.memory(), "memory"));
+      const bool may_lie_there =
+          place.memory == view_.own_memory_ ||
+          (constant && machine_.memories(place.memory).host_reaches() &&
+           EngineReaches(place.memory));
+      if (!may_lie_there) {
+        return InvalidRegisterJobs(
+            constant
+                ? absl::StrCat("the engine reaches no constants in memory ",
+                               operand.memory())
+                : "activations lie in the engine's own memory",
+            "memory",
+            constant ? "a memory with the engine and \"host\" in reached_by"
+                     : "remove it");
+      }
+    }
+    if (place.memory != view_.own_memory_ &&
+        !Holds(machine_.memories(place.memory),
+               v1::MemoryDescriptor::CONSTANTS)) {
+      return InvalidRegisterJobs(
+          absl::StrCat("memory ", machine_.memories(place.memory).name(),
+                       " holds no constants"),
+          "memory", "CONSTANTS in its holds, or another memory");
+    }
+    if (!operand.staged_in().empty()) {
+      EK_ASSIGN_OR_RETURN(place.staged_in,
+                          FindMemory(operand.staged_in(), "staged_in"));
+      const v1::ResolvedMemory& memory = machine_.memories(place.staged_in);
+      if (memory.host_reaches() || memory.engines_size() != 1 ||
+          !EngineReaches(place.staged_in) || IsWritable(memory) ||
+          !Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
+        return InvalidRegisterJobs(
+            absl::StrCat("memory ", memory.name(),
+                         " is not the engine's alone, for constants alone"),
+            "staged_in",
+            "a memory with the engine in reached_by and CONSTANTS in holds, "
+            "and nothing else");
+      }
+    }
+    place.reversed_bytes = operand.reversed_bytes();
+    if (place.reversed_bytes != 0 && place.reversed_bytes != 2 &&
+        place.reversed_bytes != 4 && place.reversed_bytes != 8) {
+      return InvalidRegisterJobs(
+          absl::StrCat("reversed_bytes is ", place.reversed_bytes),
+          "reversed_bytes", "2, 4 or 8");
+    }
+    if (operand.address_expr().empty()) {
+      if (which != JobOperand::kBias) return absl::OkStatus();
+      return InvalidRegisterJobs("address_expr is missing", "address_expr",
+                                 "where the biases lie, over the variables: "
+                                 "\"weights_addr + 4096\"");
+    }
+    EK_ASSIGN_OR_RETURN(place.address, Compile(operand.address_expr()),
+                        "address_expr");
+    return absl::OkStatus();
+  }
+
   absl::Status AddOperand(Kernel::Kernel kernel, JobOperand which,
                           const Kernel::Operand& operand, Operand& place) {
     place.present = true;
+    EK_RETURN_IF_ERROR(PlaceOperand(which, operand, place));
     if (operand.terms_size() > kMaxTerms) {
       return InvalidRegisterJobs("too many terms", "terms",
                                  absl::StrCat("up to ", kMaxTerms));
@@ -287,6 +507,8 @@ class RegisterJobsView::Builder {
     return Expression::Compile(text, constants_, VariableNames());
   }
 
+  const v1::Machine& machine_;
+  const int32_t engine_;
   std::vector<Constant> constants_;
   std::vector<std::string> register_names_;
   RegisterJobsView view_;
@@ -298,7 +520,7 @@ absl::StatusOr<RegisterJobsView> RegisterJobsView::Create(
     return InvalidRegisterJobs("the engine model is driven by registers",
                                "jobs", "add jobs { .. }");
   }
-  return Builder(machine, machine.engines(engine).jobs()).Build();
+  return Builder(machine, engine).Build();
 }
 
 }  // namespace edgekiln::target

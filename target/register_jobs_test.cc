@@ -56,8 +56,8 @@ JobVariables SomeJob() {
   return job;
 }
 
-uint32_t WordAt(const std::vector<RegisterWrite>& writes, uint32_t offset) {
-  for (const RegisterWrite& write : writes) {
+uint32_t WordAt(const JobCode& code, uint32_t offset) {
+  for (const RegisterWrite& write : code.writes) {
     if (write.offset == offset) return write.value;
   }
   ADD_FAILURE() << offset;
@@ -83,9 +83,9 @@ TEST(RegisterJobsTest, WritesWhatTheExpressionsSayAndTheStartLast) {
   EXPECT_EQ(WordAt(*writes, 0x3c), 0xf9u);           // IN_ZERO
   EXPECT_EQ(WordAt(*writes, 0x48), 255u);            // CLAMP
   EXPECT_EQ(WordAt(*writes, 0x60), 0b110u);          // FLAGS
-  EXPECT_EQ(writes->back().offset, view.jobs().start_offset());
-  EXPECT_EQ(writes->back().value, view.jobs().start_value());
-  EXPECT_EQ(writes->size(), view.jobs().registers_size() + 1u);
+  EXPECT_EQ(writes->writes.back().offset, view.jobs().start_offset());
+  EXPECT_EQ(writes->writes.back().value, view.jobs().start_value());
+  EXPECT_EQ(writes->writes.size(), view.jobs().registers_size() + 1u);
 }
 
 TEST(RegisterJobsTest, UnderstandsWhatItWrites) {
@@ -93,7 +93,7 @@ TEST(RegisterJobsTest, UnderstandsWhatItWrites) {
   std::vector<int64_t> held(view.jobs().registers_size());
   const auto writes = view.Encode(SomeJob());
   ASSERT_TRUE(writes.ok()) << writes.status();
-  for (const RegisterWrite& write : *writes) {
+  for (const RegisterWrite& write : writes->writes) {
     const int32_t position = view.FindRegister(write.offset);
     if (position >= 0) held[position] = view.Held(position, write.value);
   }

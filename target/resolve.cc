@@ -78,6 +78,10 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
       EK_RETURN_IF_ERROR(CheckProvenance(engine.jobs().provenance(),
                                          absl::StrCat(where, ": jobs")));
     }
+    if (engine.jobs().has_record()) {
+      EK_RETURN_IF_ERROR(CheckProvenance(engine.jobs().record().provenance(),
+                                         absl::StrCat(where, ": record")));
+    }
     for (const v1::RegisterJobs::Job& job : engine.jobs().jobs()) {
       EK_RETURN_IF_ERROR(CheckProvenance(
           job.provenance(),
@@ -238,6 +242,13 @@ absl::Status SetLinks(const v1::TargetDescriptor& descriptor,
     resolved->set_bytes_per_cycle(bandwidth);
     resolved->set_setup_cycles(setup);
     resolved->set_dimensions(link.dimensions());
+    resolved->set_granule_bytes(
+        link.granule_bytes() == 0 ? 1 : link.granule_bytes());
+    if (link.window().empty()) continue;
+    EK_ASSIGN_OR_RETURN(const int32_t window,
+                        PositionOf(link.window(), NamesOf(descriptor.engines()),
+                                   "engines", absl::StrCat(where, ": window")));
+    resolved->set_window(window);
   }
   return absl::OkStatus();
 }
@@ -274,6 +285,7 @@ absl::Status DropCommands(const std::vector<Constant>& values, v1::Isa& isa) {
 v1::RegisterJobs JobsWithoutProse(const v1::RegisterJobs& jobs) {
   v1::RegisterJobs stripped = jobs;
   stripped.clear_provenance();
+  if (stripped.has_record()) stripped.mutable_record()->clear_provenance();
   for (v1::RegisterJobs::Register& reg : *stripped.mutable_registers()) {
     reg.clear_doc();
   }
@@ -318,6 +330,17 @@ absl::Status SetEngine(const v1::EngineDescriptor& engine,
                                                      "jobs: poll_cycles_expr"));
     resolved->set_register_write_cycles(write);
     resolved->set_poll_cycles(poll);
+    if (!jobs.job_cycles_expr().empty()) {
+      EK_ASSIGN_OR_RETURN(const int64_t job, evaluate(jobs.job_cycles_expr(),
+                                                      "jobs: job_cycles_expr"));
+      resolved->set_job_cycles(job);
+    }
+    if (jobs.has_record()) {
+      EK_ASSIGN_OR_RETURN(const int64_t word,
+                          evaluate(jobs.record().word_cycles_expr(),
+                                   "jobs: record: word_cycles_expr"));
+      resolved->set_record_word_cycles(word);
+    }
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "target/engine_model.h"
 #include "target/nearest_name.h"
+#include "target/need_text.h"
 #include "target/parameters.h"
 #include "target/pattern_ops.h"
 #include "target/validate_pattern.h"
@@ -21,7 +22,6 @@ namespace {
 
 constexpr int kMaxPatterns = 256;
 constexpr int kMaxConditions = 64;  // Of one pattern, as written.
-constexpr size_t kMaxNeedBytes = 200;
 // Limit on all conditions of an engine: each op of each chain repeats those
 // that registers imply.
 constexpr size_t kMaxConditionBytes = 1 << 20;
@@ -92,38 +92,12 @@ absl::StatusOr<int64_t> ValueOf(absl::string_view text,
 absl::StatusOr<std::string> NeedOf(absl::string_view need,
                                    absl::Span<const Constant> parameters,
                                    const std::string& where) {
-  std::string text;
-  size_t at = 0;
-  for (size_t open; (open = need.find_first_of("{}", at)) != need.npos;) {
-    const size_t close = need.find_first_of("{}", open + 1);
-    if (need[open] == '}' || close == need.npos || need[close] == '{') {
-      return InvalidTarget({.what = "braces that do not pair off",
-                            .where = where,
-                            .fix = "need: \"kernels up to {max_kernel}\""});
-    }
-    EK_ASSIGN_OR_RETURN(
-        const int64_t value,
-        ValueOf(need.substr(open + 1, close - open - 1), parameters, where));
-    absl::StrAppend(&text, need.substr(at, open - at), value);
-    at = close + 1;
-  }
-  absl::StrAppend(&text, need.substr(at));
-  if (text.empty()) {
-    return InvalidTarget({.what = "need is missing",
-                          .where = where,
-                          .fix = "half a sentence behind \"the engine needs\": "
-                                 "\"kernels up to {max_kernel}\""});
-  }
-  const auto most = static_cast<int>(kMaxNeedBytes);
-  if (text.size() > kMaxNeedBytes || SanitizeText(text, most) != text ||
-      text.find_first_of("()") != text.npos) {
-    return InvalidTarget(
-        {.what = "need is too long, or more than half a sentence",
-         .where = where,
-         .limit = absl::StrCat("1 to ", kMaxNeedBytes,
-                               " bytes on one line, no parentheses")});
-  }
-  return text;
+  return NeedText(
+      need,
+      [&](absl::string_view expression) {
+        return ValueOf(expression, parameters, where);
+      },
+      where);
 }
 
 absl::StatusOr<v1::OpPattern> PutValues(v1::OpPattern pattern,

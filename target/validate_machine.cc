@@ -30,6 +30,7 @@ constexpr int kMaxMemories = 16;
 constexpr int kMaxEngines = 8;
 constexpr int kMaxLinks = 16;
 constexpr int kMaxLinkDimensions = 8;
+constexpr int kMaxGranuleBytes = 4096;
 constexpr int kMaxQueueDepth = 65536;
 constexpr int kMaxPatterns = 256;
 
@@ -185,7 +186,22 @@ absl::Status ValidateLink(const v1::Machine& machine,
       CheckRange(link.bytes_per_cycle(), 1, kMaxCycles, "bytes_per_cycle"));
   EK_RETURN_IF_ERROR(
       CheckRange(link.setup_cycles(), 0, kMaxCycles, "setup_cycles"));
-  return CheckRange(link.dimensions(), 1, kMaxLinkDimensions, "dimensions");
+  EK_RETURN_IF_ERROR(
+      CheckRange(link.granule_bytes(), 1, kMaxGranuleBytes, "granule_bytes"));
+  EK_RETURN_IF_ERROR(
+      CheckRange(link.dimensions(), 1, kMaxLinkDimensions, "dimensions"));
+  if (!link.has_window()) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(
+      CheckRange(link.window(), 0, machine.engines_size() - 1, "window"));
+  if (link.owner() != kHostOwner) {
+    return Invalid("window is given, but the link is not the host's", "window",
+                   "owner: \"host\"");
+  }
+  if (!machine.engines(link.window()).has_jobs()) {
+    return Invalid("window names an engine that has no jobs", "window",
+                   "an engine of model REGISTER_JOB");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ValidateLinks(const v1::Machine& machine) {

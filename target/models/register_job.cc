@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "target/layout.h"
 #include "target/memories.h"
 #include "target/models/register_job/conditions.h"
+#include "target/models/register_job/samples.h"
 #include "target/pattern_ops.h"
 #include "target/register_jobs.h"
 
@@ -24,60 +24,11 @@ using V = JobVariable;
 
 constexpr int64_t kMaxHostCycles = 1'000'000;
 
-// Sizes of jobs: extents are `base`, plus `step` for each variable before, plus
-// its index modulo `modulo`.
-struct SampleSizes {
-  int64_t base;
-  int64_t step;
-  int64_t modulo;
-};
-
-// From several blocks along every axis down to what 1-bit registers hold.
-constexpr SampleSizes kSampleSizes[] = {{513, 7, 1}, {65, 1, 1}, {9, 0, 7},
-                                        {1, 0, 5},   {1, 0, 3},  {1, 0, 2},
-                                        {1, 0, 1}};
-
-// A job whose variables mostly differ from each other, so that swapped fields
-// are noticed. Signed variables and flags depend on `negative`.
-JobVariables SampleJob(int64_t code, const SampleSizes& sizes, bool negative) {
-  JobVariables job;
-  for (int i = 0; i < kNumJobVariables; ++i) {
-    job[static_cast<V>(i)] = sizes.base + i * sizes.step + i % sizes.modulo;
-  }
-  job[V::kKernel] = code;
-  for (const V address :
-       {V::kInAddr, V::kIn2Addr, V::kWeightsAddr, V::kTableAddr, V::kOutAddr}) {
-    job[address] *= 4096;
-  }
-  const int64_t sign = negative ? -1 : 1;
-  job[V::kInZeroPoint] = sign * 3;
-  job[V::kIn2ZeroPoint] = sign * 4;
-  job[V::kOutZeroPoint] = sign * 5;
-  job[V::kClampMin] = -7;
-  job[V::kClampMax] = sign * 6;
-  job[V::kInShift] = sign * 8;
-  job[V::kIn2Shift] = sign * 9;
-  job[V::kOutShift] = sign * 10;
-  job[V::kLeftShift] = 20;
-  job[V::kInMultiplier] = (int64_t{1} << 30) + 1;
-  job[V::kIn2Multiplier] = (int64_t{1} << 30) + 2;
-  job[V::kOutMultiplier] = (int64_t{1} << 30) + 4;
-  job[V::kRounding] = negative ? 1 : 0;
-  job[V::kOutInt32] = negative ? 0 : 1;
-  job[V::kCountPad] = negative ? 1 : 0;
-  job[V::kConverts] = negative ? 0 : 1;
-  job[V::kGain] = 37;
-  job[V::kCodeMin] = -9;
-  job[V::kCodeMax] = 11;
-  job[V::kCodeShift] = 5;
-  return job;
-}
-
 // Whether every element of every operand has a place of its own.
 absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
                           const JobVariables& sample) {
   const Jobs::Kernel kernel = view.jobs().jobs(position).kernel();
-  for (const JobOperand operand : OperandsOfKernel(kernel)) {
+  for (const JobOperand operand : view.OperandsOf(position)) {
     EK_ASSIGN_OR_RETURN(const v1::Layout layout,
                         view.OperandLayout(position, operand, sample));
     const absl::Status legal = Layout::Create(layout).status();
@@ -90,25 +41,6 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
         "stride_bytes_expr, or its size_bytes_expr");
   }
   return absl::OkStatus();
-}
-
-// The largest sample that fits the registers, if it is decoded unchanged.
-// `change` is made to it before.
-absl::StatusOr<JobVariables> ToldSample(
-    const RegisterJobsView& view, int32_t position, bool negative,
-    absl::FunctionRef<void(JobVariables&)> change = [](JobVariables&) {}) {
-  const int64_t code = view.jobs().jobs(position).code();
-  absl::Status told;
-  for (const SampleSizes& sizes : kSampleSizes) {
-    JobVariables sample = SampleJob(code, sizes, negative);
-    change(sample);
-    told = view.Encode(sample).status();
-    if (told.ok()) return sample;
-    const auto detail = GetErrorDetail(told);
-    if (!detail) return told;
-    if (detail->reason != "REGISTER_TOO_NARROW") break;
-  }
-  return MakeError(absl::StatusCode::kInvalidArgument, *GetErrorDetail(told));
 }
 
 // Checks that a sample is decoded unchanged, and that its operands have legal
@@ -140,17 +72,37 @@ absl::Status CheckFields(const RegisterJobsView& view) {
   return absl::OkStatus();
 }
 
-absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
+// Whether jobs read constants from the engine's own memory.
+bool KeepsConstants(const RegisterJobsView& view) {
+  for (int32_t job = 0; job < view.jobs().jobs_size(); ++job) {
+    if (view.HasTable(job)) return true;
+    for (const JobOperand operand : view.OperandsOf(job)) {
+      const bool constant =
+          operand == JobOperand::kWeights || operand == JobOperand::kBias;
+      if (constant && view.MemoryOf(job, operand) == view.own_memory()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status CheckMemory(const v1::Machine& machine, int32_t engine,
+                         const RegisterJobsView& view) {
   const std::string& name = machine.engines(engine).name();
-  const int32_t memory = LocalMemoryOf(machine, engine);
-  if (memory < 0 || !IsWritable(machine.memories(memory)) ||
-      !Holds(machine.memories(memory), v1::MemoryDescriptor::CONSTANTS)) {
+  const int32_t memory = view.own_memory();
+  const bool constants = KeepsConstants(view);
+  if (memory < 0 || (constants && !Holds(machine.memories(memory),
+                                         v1::MemoryDescriptor::CONSTANTS))) {
+    const absl::string_view what =
+        constants ? "constants and activations" : "activations";
     return InvalidRegisterJobs(
-        "the engine needs one memory beside the host's, for constants and "
-        "activations",
+        absl::StrCat("the engine needs one memory beside the host's, for ",
+                     what),
         "memories",
-        absl::StrCat("reached_by: \"", name,
-                     "\" and holds: [CONSTANTS, ACTIVATIONS] in one memory"));
+        absl::StrCat("reached_by: \"", name, "\" and holds: [",
+                     constants ? "CONSTANTS, " : "",
+                     "ACTIVATIONS] in one memory"));
   }
   const bool joined =
       absl::c_any_of(machine.links(), [memory](const v1::ResolvedLink& link) {
@@ -173,6 +125,46 @@ absl::Status NumericsError(const v1::OpPattern& pattern, std::string wrong,
       std::move(fix));
 }
 
+// Results BY_SHIFT are sums shifted right, rounding down, and nothing else.
+absl::Status CheckShift(const v1::OpPattern& pattern,
+                        const v1::Machine& machine, int32_t engine,
+                        const Jobs::Job& job) {
+  const v1::Numerics& numerics = pattern.numerics();
+  if (numerics.requantization() != v1::Numerics::SHIFT) {
+    return NumericsError(pattern, "requantization: the job shifts",
+                         "requantization: SHIFT");
+  }
+  if (numerics.roundings_size() != 1 || numerics.roundings(0) != v1::FLOOR) {
+    return NumericsError(pattern, "roundings: the job rounds down",
+                         "roundings: FLOOR");
+  }
+  if (numerics.activation_zero_points() || numerics.per_channel()) {
+    return NumericsError(pattern,
+                         "the job has neither zero points nor a scale per "
+                         "channel",
+                         "remove activation_zero_points and per_channel");
+  }
+  if (numerics.largest_shift() < 1 || numerics.largest_shift() > kMaxJobShift) {
+    return NumericsError(pattern, "largest_shift: the job shifts right only",
+                         absl::StrCat("largest_shift: ", kMaxJobShift));
+  }
+  if (job.kernel() == Jobs::ADDITION && !numerics.one_input_scale()) {
+    return NumericsError(pattern, "the job adds operands of one scale",
+                         "one_input_scale: true");
+  }
+  EK_ASSIGN_OR_RETURN(const RegisterJobsView view,
+                      RegisterJobsView::Create(machine, engine));
+  const auto most = [&numerics](JobVariables& sample) {
+    sample[V::kShift] = numerics.largest_shift();
+  };
+  if (ToldSample(view, view.FindJob(job.kernel()), false, most).ok()) {
+    return absl::OkStatus();
+  }
+  return NumericsError(pattern,
+                       "largest_shift: the registers do not tell so many",
+                       "widen the register of shift, or lower largest_shift");
+}
+
 // What some engines of the model do and others do not: rounding down, weights
 // of some values, a converter.
 absl::Status CheckAbilities(const v1::OpPattern& pattern,
@@ -187,6 +179,9 @@ absl::Status CheckAbilities(const v1::OpPattern& pattern,
         pattern, "weight_values: the job takes fewer",
         absl::StrCat("weight_values: ",
                      v1::WeightValues_Name(job.weight_values())));
+  }
+  if (job.results() == Jobs::BY_SHIFT) {
+    return CheckShift(pattern, machine, engine, job);
   }
   const bool converts = numerics.requantization() == v1::Numerics::ADC;
   if (!converts && !absl::c_linear_search(numerics.roundings(), v1::FLOOR)) {
@@ -257,8 +252,21 @@ class Model final : public EngineModel {
           "register_write_cycles_expr, poll_cycles_expr",
           absl::StrCat("1 to ", kMaxHostCycles, " cycles"));
     }
+    if (e.job_cycles() < 0 || e.job_cycles() > kMaxHostCycles) {
+      return InvalidRegisterJobs(
+          "a job takes the host too much, or less than "
+          "nothing",
+          "job_cycles_expr", absl::StrCat("0 to ", kMaxHostCycles, " cycles"));
+    }
+    if (e.jobs().has_record() && (e.record_word_cycles() < 1 ||
+                                  e.record_word_cycles() > kMaxHostCycles)) {
+      return InvalidRegisterJobs(
+          "a word of the record takes no time, or too much",
+          "record: word_cycles_expr",
+          absl::StrCat("1 to ", kMaxHostCycles, " cycles"));
+    }
     EK_RETURN_IF_ERROR(CheckFields(view));
-    return CheckMemory(machine, engine);
+    return CheckMemory(machine, engine, view);
   }
 
   absl::Status ValidatePattern(const v1::OpPattern& pattern,

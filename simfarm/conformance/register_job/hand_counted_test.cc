@@ -68,7 +68,7 @@ class Golden {
     ASSERT_TRUE(writes.ok()) << writes.status();
     JobProgram program;
     program.memory = memory_;
-    for (const auto& write : *writes) {
+    for (const auto& write : writes->writes) {
       program.writes.push_back({write.offset, write.value});
     }
     for (const JobOutcome& outcome :

@@ -51,7 +51,7 @@ class ProgramBuilder {
     if (kernel_ == Jobs::ADDITION) MaybeWriteOver();
     const auto writes = view_.Encode(job_);
     ASSERT_TRUE(writes.ok()) << writes.status();
-    for (const target::RegisterWrite& write : *writes) {
+    for (const target::RegisterWrite& write : writes->writes) {
       const bool start = write.offset == view_.jobs().start_offset();
       const auto held = held_.find(write.offset);
       if (!start && held != held_.end() && held->second == write.value &&

@@ -58,7 +58,7 @@ class DeviceTest : public testing::Test {
     const auto writes = view_.Encode(job_);
     EXPECT_TRUE(writes.ok()) << writes.status();
     absl::StatusOr<std::optional<int64_t>> last = std::nullopt;
-    for (const auto& write : *writes) {
+    for (const auto& write : writes->writes) {
       last = device_->Write(write.offset, write.value);
       if (!last.ok()) break;
     }
@@ -263,7 +263,7 @@ TEST(FloorDeviceTest, AnAverageIsNotRoundedDown) {
     absl::Status last;
     const auto writes = view.Encode(job);
     ASSERT_TRUE(writes.ok()) << writes.status();
-    for (const auto& write : *writes) {
+    for (const auto& write : writes->writes) {
       last = device->Write(write.offset, write.value).status();
     }
     EXPECT_EQ(last.ok(), rounding < 2) << last;

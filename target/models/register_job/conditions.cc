@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "target/expression.h"
+#include "target/need_text.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::target {
@@ -53,17 +54,17 @@ void Add(std::string expr, std::string need,
   condition.set_need(std::move(need));
 }
 
-// The register's value over the op's variables; empty if it depends on how the
-// op is cut, or is the same for all.
-absl::StatusOr<std::string> UncutRegister(const v1::Machine& machine,
-                                          const Jobs::Register& reg,
-                                          const Jobs::Job& job,
-                                          absl::string_view op) {
+// An expression over a job's variables as one over the op's; empty if its value
+// depends on how the op is cut, or is the same for all.
+absl::StatusOr<std::string> UncutExpression(const v1::Machine& machine,
+                                            absl::string_view expression,
+                                            const Jobs::Job& job,
+                                            absl::string_view op) {
   bool cut = false;
   bool varies = false;
   EK_ASSIGN_OR_RETURN(
       std::string value,
-      ReplaceNames(reg.value_expr(),
+      ReplaceNames(expression,
                    [&](absl::string_view name) -> std::optional<std::string> {
                      for (const v1::Setting& parameter : machine.parameters()) {
                        if (parameter.name() == name)
@@ -86,7 +87,7 @@ absl::Status AddRegisters(const v1::Machine& machine, const Jobs& jobs,
                           std::vector<Condition>& conditions) {
   for (const Jobs::Register& reg : jobs.registers()) {
     EK_ASSIGN_OR_RETURN(const std::string value,
-                        UncutRegister(machine, reg, job, op));
+                        UncutExpression(machine, reg.value_expr(), job, op));
     if (value.empty()) continue;
     const int64_t most = MostHeld(reg);
     Add(absl::StrCat("(", value, ") <= ", most),
@@ -98,6 +99,31 @@ absl::Status AddRegisters(const v1::Machine& machine, const Jobs& jobs,
     Add(absl::StrCat("(", value, ") >= ", ValueText(least)),
         absl::StrCat("at least ", least, " in register ", reg.name()),
         conditions);
+  }
+  return absl::OkStatus();
+}
+
+// What the descriptor demands of every job, as far as it does not depend on how
+// the op is cut.
+absl::Status AddWhere(const v1::Machine& machine, const Jobs::Job& job,
+                      absl::string_view op,
+                      std::vector<Condition>& conditions) {
+  std::vector<Constant> parameters;
+  for (const v1::Setting& setting : machine.parameters()) {
+    parameters.push_back({setting.name(), setting.value()});
+  }
+  for (const Condition& condition : job.where()) {
+    EK_ASSIGN_OR_RETURN(std::string expr,
+                        UncutExpression(machine, condition.expr(), job, op));
+    if (expr.empty()) continue;
+    EK_ASSIGN_OR_RETURN(std::string need,
+                        NeedText(
+                            condition.need(),
+                            [&](absl::string_view expression) {
+                              return EvaluateConstant(expression, parameters);
+                            },
+                            "where: need"));
+    Add(std::move(expr), std::move(need), conditions);
   }
   return absl::OkStatus();
 }
@@ -123,6 +149,7 @@ absl::StatusOr<std::vector<Condition>> JobConditions(const v1::Machine& machine,
   const auto job = absl::c_find_if(
       jobs.jobs(), [kernel](const auto& j) { return j.kernel() == kernel; });
   if (job == jobs.jobs().end()) return conditions;
+  EK_RETURN_IF_ERROR(AddWhere(machine, *job, op, conditions));
   EK_RETURN_IF_ERROR(AddRegisters(machine, jobs, *job, op, conditions));
   // Without a window, batch counts as rows.
   if (HasWindow(op)) Add("batch == 1", "batch 1", conditions);
