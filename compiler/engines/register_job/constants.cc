@@ -85,7 +85,7 @@ absl::Status PutWeights(const Graph& graph, const Placement& placement,
 
 std::string BiasBytes(const Graph& graph, const Operation& operation) {
   if (operation.bias != kNoTensor) {
-    return *graph.tensors[operation.bias].data;
+    return std::string(*graph.tensors[operation.bias].data);
   }
   return std::string(static_cast<size_t>(operation.out.c) * 4, '\0');
 }
