@@ -28,6 +28,13 @@ void RoundTrip(const edgekiln::target::Layout& layout) {
   std::vector<char> again(dense.size());
   layout.Gather(memory.data(), again.data());
   Check(again == dense);
+  int64_t taken = 0;
+  layout.VisitTaken([&](int64_t offset, int64_t bytes) {
+    Check(offset >= 0 && bytes > 0 && offset + bytes <= layout.end_bytes());
+    taken += bytes;
+    return true;
+  });
+  Check(taken == layout.dense_bytes());
 }
 
 }  // namespace

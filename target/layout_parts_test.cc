@@ -84,6 +84,44 @@ TEST(PartOfTest, LiesWhereTheWholeHasIt) {
   EXPECT_EQ(found, expected);
 }
 
+// A part that begins within a group has bytes of others in it.
+TEST(PartOfTest, GroupsOfReversedBytesStayWhole) {
+  v1::Layout whole = StridedLayout({3, 4, 12}, {48, 12, 1}, 1);
+  whole.set_reversed_bytes(4);
+  const auto part = PartOf(Canonical(whole), {1, 2, 4}, {2, 1, 6});
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->offset, 48 + 24 + 4);
+  EXPECT_EQ(part->layout.reversed_bytes(), 4);
+  EXPECT_EQ(part->layout.size_bytes(), 56);  // 54 end within a group.
+  EXPECT_FALSE(PartOf(Canonical(whole), {1, 2, 6}, {2, 1, 6}).has_value());
+
+  const auto layout = Layout::Create(whole);
+  ASSERT_TRUE(layout.ok()) << layout.status();
+  std::string dense(3 * 4 * 12, '\0');
+  for (size_t i = 0; i < dense.size(); ++i) dense[i] = static_cast<char>(i);
+  std::string memory(static_cast<size_t>(layout->size_bytes()), '\0');
+  layout->Scatter(dense.data(), memory.data());
+  const auto there = Layout::Create(part->layout);
+  ASSERT_TRUE(there.ok()) << there.status();
+  std::string found(12, '\0');
+  there->Gather(memory.data() + part->offset, found.data());
+  EXPECT_EQ(found.substr(0, 6), dense.substr(48 + 24 + 4, 6));
+  EXPECT_EQ(found.substr(6), dense.substr(96 + 24 + 4, 6));
+}
+
+TEST(CanonicalTest, ReversedBytesAreOtherPlaces) {
+  const v1::Layout plain = DenseLayout({3, 4}, 1);
+  v1::Layout reversed = plain;
+  reversed.set_reversed_bytes(4);
+  EXPECT_EQ(Canonical(reversed).reversed_bytes(), 4);
+  EXPECT_FALSE(SamePlaces(plain, reversed));
+  EXPECT_TRUE(SamePlaces(reversed, reversed));
+  const auto shaped = InShape(reversed, {12});
+  ASSERT_TRUE(shaped.has_value());
+  EXPECT_EQ(shaped->reversed_bytes(), 4);
+  EXPECT_EQ(Permuted(reversed, {1, 0}).reversed_bytes(), 4);
+}
+
 TEST(InShapeTest, GivesTheSameBytesOtherAxes) {
   const auto image = InShape(Blocked(4, 5, 64, 16), {1, 4, 5, 64});
   ASSERT_TRUE(image.has_value());

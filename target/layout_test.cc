@@ -74,6 +74,13 @@ std::vector<int64_t> NaiveOffsets(const v1::Layout& layout) {
   return offsets;
 }
 
+// Where byte `at` of the terms lies: as the message's comment says.
+int64_t NaivePlace(const v1::Layout& layout, int64_t at) {
+  const int64_t group = layout.reversed_bytes();
+  if (group == 0) return at;
+  return at / group * group + (group - 1 - at % group);
+}
+
 bool NaiveInjective(const v1::Layout& layout) {
   std::set<int64_t> bytes;
   for (const int64_t offset : NaiveOffsets(layout)) {
@@ -105,14 +112,19 @@ void ExpectAsNaive(const v1::Layout& message, Rng& rng) {
   std::string want;
   int64_t end = 0;
   for (const int64_t offset : offsets) {
-    want += memory.substr(offset, size);
+    for (int64_t b = 0; b < size; ++b) {
+      want += memory[NaivePlace(message, offset + b)];
+    }
     end = std::max(end, offset + size);
   }
+  const int64_t group = std::max(message.reversed_bytes(), 1);
+  end = (end + group - 1) / group * group;
   EXPECT_EQ(dense, want);
   EXPECT_EQ(layout->end_bytes(), end);
   std::string buffer;
   EXPECT_EQ(layout->View(memory.data(), buffer), want);
   const bool dense_order =
+      (message.reversed_bytes() == 0 || offsets.empty()) &&
       std::is_sorted(offsets.begin(), offsets.end()) &&
       (offsets.empty() || offsets.back() + size == layout->dense_bytes());
   const bool in_blocks = std::any_of(
@@ -129,8 +141,9 @@ void ExpectAsNaive(const v1::Layout& message, Rng& rng) {
   std::string scattered = other;
   layout->Scatter(dense.data(), scattered.data());
   std::string expected = other;
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    expected.replace(offsets[i], size, want, i * size, size);
+  for (size_t i = 0; i < want.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    expected[NaivePlace(message, offsets[at / size] + at % size)] = want[i];
   }
   EXPECT_EQ(scattered, expected);
   std::string again(dense.size(), '\0');
@@ -147,8 +160,17 @@ void ExpectAsNaive(const v1::Layout& message, Rng& rng) {
   });
   ASSERT_EQ(static_cast<int64_t>(places.size()), layout->dense_bytes());
   for (const auto& [value, place] : places) {
-    EXPECT_EQ(place, offsets[value / size] + value % size);
+    EXPECT_EQ(place, NaivePlace(message, offsets[value / size] + value % size));
   }
+  std::set<int64_t> taken;
+  layout->VisitTaken([&](int64_t offset, int64_t bytes) {
+    for (int64_t b = 0; b < bytes; ++b) {
+      EXPECT_TRUE(taken.insert(offset + b).second);
+    }
+    return true;
+  });
+  EXPECT_EQ(taken.size(), places.size());
+  for (const auto& [value, place] : places) EXPECT_EQ(taken.count(place), 1u);
 }
 
 // Axes divided into blocks at random, their terms in any order in memory, some
@@ -194,6 +216,11 @@ v1::Layout RandomLayout(Rng& rng) {
     span += (digit.count - 1) * stride;
   }
   layout.set_size_bytes(span + (rng.Below(3) == 0 ? 7 : 0));
+  if (rng.Below(3) == 0) {
+    const int64_t group = int64_t{2} << rng.Below(3);
+    layout.set_reversed_bytes(static_cast<int32_t>(group));
+    layout.set_size_bytes((layout.size_bytes() + group - 1) / group * group);
+  }
   return layout;
 }
 
@@ -211,6 +238,14 @@ TEST(LayoutTest, DoesWhatTheTermsSay) {
   ExpectAsNaive(DenseLayout({2, 3, 5}, 4), rng);
   ExpectAsNaive(DenseLayout({}, 4), rng);
   ExpectAsNaive(DenseLayout({3, 0}, 1), rng);
+  // Rows of 3 x 4 bytes whose groups lie together, and rows of 3 x 3, whose
+  // groups rows share.
+  v1::Layout reversed = StridedLayout({5, 12}, {12, 1}, 1);
+  reversed.set_reversed_bytes(4);
+  ExpectAsNaive(reversed, rng);
+  reversed = StridedLayout({4, 9}, {9, 1}, 1);
+  reversed.set_reversed_bytes(4);
+  ExpectAsNaive(reversed, rng);
 }
 
 TEST(LayoutTest, RandomLayoutsDoToo) {
@@ -237,7 +272,7 @@ TEST(LayoutTest, AcceptsInjectiveLayoutsOnly) {
       if (rng.Below(8) == 0) term.set_divide(rng.InRange(0, 5));
       if (rng.Below(8) == 0) term.set_modulo(rng.InRange(0, 5));
     }
-    layout.set_size_bytes(10'000);
+    layout.set_size_bytes(10'000);  // Of whole groups, too.
     if (!Layout::Create(layout).ok()) {
       ++refused;
       continue;
@@ -263,6 +298,12 @@ TEST(LayoutTest, RefusesWhatIsNoLayout) {
        [](auto* l) {
          while (l->terms_size() < 17) *l->add_terms() = l->terms(0);
        }},
+      {"reversed_bytes is 3", [](auto* l) { l->set_reversed_bytes(3); }},
+      {"reversed_bytes is 1", [](auto* l) { l->set_reversed_bytes(1); }},
+      {"reversed_bytes is 16", [](auto* l) { l->set_reversed_bytes(16); }},
+      {"reversed_bytes is -4", [](auto* l) { l->set_reversed_bytes(-4); }},
+      {"a size of 194 bytes, not of whole groups of 4 reversed bytes",
+       [](auto* l) { l->set_reversed_bytes(4), l->set_size_bytes(194); }},
       {"elements of 4 bits", [](auto* l) { l->set_element_bits(4); }},
       {"elements of 0 bits", [](auto* l) { l->set_element_bits(0); }},
       {"elements of 72 bits", [](auto* l) { l->set_element_bits(72); }},

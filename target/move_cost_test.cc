@@ -82,6 +82,50 @@ TEST(MoveCostTest, EachTransferCostsItsSetup) {
             absl::StatusCode::kOutOfRange);
 }
 
+// Each transfer takes the time of whole granules.
+TEST(MoveCostTest, GranulesRoundEachTransferUp) {
+  v1::ResolvedLink link;
+  link.set_dimensions(1);
+  link.set_setup_cycles(10);
+  link.set_bytes_per_cycle(16);
+  link.set_granule_bytes(32);
+  const v1::Layout rows = StridedLayout({6, 40}, {64, 1}, 1);
+  const v1::Layout dense = DenseLayout({6, 40}, 1);
+  // Six of 40 bytes, 64 in granules.
+  EXPECT_EQ(*MoveCycles(link, rows, dense), 6 * 10 + 6 * 64 / 16);
+  // One of 240 bytes, 256 in granules.
+  EXPECT_EQ(*MoveCycles(link, dense, dense), 10 + 16);
+  link.set_dimensions(2);
+  EXPECT_EQ(*MoveCycles(link, rows, dense), 10 + 16);
+  EXPECT_EQ(*MoveCycles(link, DenseLayout({0}, 1), DenseLayout({0}, 1)), 0);
+  // Of the two parts of a partly filled block, each transfer by itself: 16
+  // rows of 16 channels are one, 4 channels of each are another.
+  link.set_granule_bytes(64);
+  EXPECT_EQ(
+      *MoveCycles(link, DenseLayout({1, 16, 20}, 1), Blocked(1, 16, 20, 16)),
+      20 + (256 + 64) / 16);
+}
+
+// A link moves bytes as they lie.
+TEST(MoveCostTest, ReversedBytesMoveInWholeGroups) {
+  const auto reversed = [](v1::Layout layout, int32_t bytes) {
+    layout.set_reversed_bytes(bytes);
+    layout.set_size_bytes((layout.size_bytes() + 7) / 8 * 8);
+    return layout;
+  };
+  const v1::Layout rows = StridedLayout({6, 40}, {64, 1}, 1);
+  const v1::Layout dense = DenseLayout({6, 40}, 1);
+  EXPECT_EQ(Transfers(reversed(rows, 4), reversed(dense, 4), 1), 6);
+  EXPECT_EQ(Transfers(reversed(rows, 4), reversed(dense, 4), 2), 1);
+  // Byte by byte where they are not reversed alike, and where rows begin within
+  // a group.
+  EXPECT_EQ(Transfers(reversed(rows, 4), dense, 2), 240);
+  EXPECT_EQ(Transfers(reversed(rows, 4), reversed(dense, 8), 2), 240);
+  const v1::Layout odd = StridedLayout({6, 40}, {62, 1}, 1);
+  EXPECT_EQ(Transfers(reversed(odd, 4), reversed(dense, 4), 2), 240);
+  EXPECT_EQ(Transfers(reversed(odd, 2), reversed(dense, 2), 2), 1);
+}
+
 TEST(MoveCostTest, RefusesWhatIsNoMove) {
   const v1::Layout array = DenseLayout({2, 3}, 1);
   EXPECT_FALSE(MoveTransfers(array, DenseLayout({3, 2}, 1), 1).ok());

@@ -51,7 +51,8 @@ JobVariables SomeJob() {
   job[V::kClampMin] = -128;
   job[V::kClampMax] = 127;
   job[V::kRounding] = 0;
-  // It has no converter.
+  // It has no converter, no record, and no results BY_SHIFT.
+  job[V::kShift] = job[V::kRecordAddr] = 0;
   for (const V variable : ConverterVariables()) job[variable] = 0;
   return job;
 }

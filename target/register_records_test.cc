@@ -153,12 +153,12 @@ TEST(RegisterRecordsTest, OperandsLieWhereTheDescriptorSays) {
   // Sums are not told apart by a variable of other results.
   JobVariables sums = job;
   sums[V::kOutInt32] = 1;
-  EXPECT_EQ(view.OperandLayout(convolution, JobOperand::kOut, sums)
-                ->element_bits(),
-            8);
-  EXPECT_FALSE(view.OperandLayout(view.FindJob(Jobs::ADDITION),
-                                  JobOperand::kBias, job)
-                   .ok());
+  EXPECT_EQ(
+      view.OperandLayout(convolution, JobOperand::kOut, sums)->element_bits(),
+      8);
+  EXPECT_FALSE(
+      view.OperandLayout(view.FindJob(Jobs::ADDITION), JobOperand::kBias, job)
+          .ok());
 }
 
 TEST(RegisterRecordsTest, JobsMeetTheirConditions) {
@@ -243,7 +243,13 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
     const char* says;
   } kRows[] = {
       // The record.
-      {"in_record: true", "", "already used by a register"},
+      {"in_record: true", "", "no register is in the record"},
+      {"value_expr: \"kernel\" in_record: true", "value_expr: \"kernel\"",
+       "already used by a register"},
+      {"    record {\n      memory: \"l2\"\n      bytes: 64\n      "
+       "word_cycles_expr: \"record_word_cycles\"\n      provenance: "
+       "ASSUMED\n    }\n",
+       "", "registers are in a record, but there is none"},
       {"    record {\n      memory: \"l2\"",
        "    record {\n      memory: \"l3\"", "no memory is called \"l3\""},
       {"    record {\n      memory: \"l2\"",
@@ -299,7 +305,7 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
        "no memory is called \"weights\""},
       {"name: \"weight_mem\"\n  holds: CONSTANTS",
        "name: \"weight_mem\"\n  holds: [CONSTANTS, ACTIVATIONS]",
-       "one memory beside the host's"},
+       "memory weight_mem is not the engine's alone, for constants alone"},
       // Conditions.
       {"expr: \"max(in_c, out_c) <= 1\"", "expr: \"max(in_c, out_d) <= 1\"",
        "out_d"},
@@ -331,8 +337,7 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
   };
   for (const auto& row : kRows) {
     const std::string text = RecordChipText();
-    const std::string changed =
-        absl::StrReplaceAll(text, {{row.from, row.to}});
+    const std::string changed = absl::StrReplaceAll(text, {{row.from, row.to}});
     ASSERT_NE(changed, text) << row.from;
     const absl::Status status = ResolveTarget(changed).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
@@ -344,15 +349,15 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
 
 // Samples are made to meet conditions, however they are written.
 TEST(RegisterRecordsTest, FindsJobsThatMeetConditions) {
-  for (const char* expr :
-       {"out_c == 16 * floordiv(out_c, 16)", "in_h == in_w", "out_c == 2 * in_c",
-        "kernel_h * kernel_w <= 9", "in_addr == 64 * floordiv(in_addr, 64)"}) {
+  for (const char* expr : {"out_c == 16 * floordiv(out_c, 16)", "in_h == in_w",
+                           "out_c == 2 * in_c", "kernel_h * kernel_w <= 9",
+                           "in_addr == 64 * floordiv(in_addr, 64)"}) {
     const std::string text = absl::StrReplaceAll(
         RecordChipText(),
         {{"code: 1\n", absl::StrCat("code: 1\n      where { expr: \"", expr,
                                     "\" need: \"it\" }\n")}});
-    EXPECT_TRUE(ResolveTarget(text).ok()) << expr
-                                          << ResolveTarget(text).status();
+    EXPECT_TRUE(ResolveTarget(text).ok())
+        << expr << ResolveTarget(text).status();
   }
 }
 

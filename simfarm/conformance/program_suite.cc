@@ -45,6 +45,9 @@ class Mutator {
     }
   }
   void Flip(v1::Program::RegisterWrites& writes) {
+    if (writes.has_record() && rng_.Below(3) != 0) {
+      return Flip(*writes.mutable_record());
+    }
     auto& write = *writes.mutable_writes(static_cast<int>(
         rng_.Below(static_cast<uint64_t>(writes.writes_size()))));
     if (rng_.Below(8) == 0) {
@@ -52,6 +55,16 @@ class Mutator {
     } else {
       write.set_value(write.value() ^ Bit());
     }
+  }
+  void Flip(v1::Program::RegisterWrites::Record& record) {
+    const uint64_t what = rng_.Below(12);
+    v1::Location& location = *record.mutable_location();
+    if (what == 0) location.set_memory(location.memory() ^ 1 << rng_.Below(3));
+    if (what == 1) location.set_address(location.address() ^ Bit());
+    if (what < 2) return;
+    const auto word = static_cast<int>(
+        rng_.Below(static_cast<uint64_t>(record.words_size())));
+    record.set_words(word, record.words(word) ^ Bit());
   }
   void Flip(v1::Program::Move& move) {
     auto& end = rng_.Below(2) == 0 ? *move.mutable_from() : *move.mutable_to();

@@ -22,9 +22,9 @@ struct MutationCounts {
   int changed = 0;   // Ran, with another outcome than the original.
   int too_long = 0;  // For the naive model: not compared.
 };
-// Flips a bit of a register write, of the constants (weights and tables), of a
-// move or of a poll, `mutants` times. Both models must refuse the mutant, or
-// give the same outcome.
+// Flips a bit of a register write, of a record, of the constants (weights,
+// biases and tables), of a move or of a poll, `mutants` times. Both models must
+// refuse the mutant, or give the same outcome.
 void ExpectNoticesMutations(const ProgramCase& program,
                             const NaiveProgramModel& naive, int mutants,
                             Rng& rng, MutationCounts* counts);

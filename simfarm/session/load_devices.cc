@@ -47,21 +47,39 @@ absl::Status DeviceLoader::Write(const v1::Program::RegisterWrites& writes,
   }
   EK_RETURN_IF_ERROR(Need(writes.engine()));
   Engine& engine = engines_[writes.engine()];
-  const int64_t cycles =
-      loaded_->machine.engines(writes.engine()).register_write_cycles();
+  const v1::Machine::Engine& description =
+      loaded_->machine.engines(writes.engine());
+  const auto spend = [step](int64_t cycles) {
+    const auto sum = CheckedAdd(step->host_cycles, cycles);
+    if (!sum) return InvalidProgram("the writes take too long", "");
+    step->host_cycles = *sum;
+    return absl::OkStatus();
+  };
+  if (writes.has_record()) {
+    const auto& words = writes.record().words();
+    EK_RETURN_IF_ERROR(
+        engine.device->StoreRecord(writes.record().location(), words));
+    const auto cycles =
+        CheckedMul(words.size(), description.record_word_cycles());
+    if (!cycles) return InvalidProgram("the writes take too long", "");
+    EK_RETURN_IF_ERROR(spend(*cycles));
+  }
   for (const v1::Program::RegisterWrites::Write& write : writes.writes()) {
     EK_ASSIGN_OR_RETURN(const std::optional<int64_t> job,
                         engine.device->Write(write.offset(), write.value()));
-    const auto written = CheckedAdd(step->host_cycles, cycles);
-    if (!written) return InvalidProgram("the writes take too long", "");
-    step->host_cycles = *written;
+    EK_RETURN_IF_ERROR(spend(description.register_write_cycles()));
     if (!job.has_value()) continue;
     if (*job < 1 || step->job_cycles.has_value()) {
       return InvalidProgram("the step starts a job that cannot be", "");
     }
+    EK_RETURN_IF_ERROR(spend(description.job_cycles()));
     engine.busy = true;
     step->job_cycles = job;
     step->job_start_cycles = step->host_cycles;
+  }
+  if (writes.has_record() && !step->job_cycles.has_value()) {
+    return InvalidProgram("the step stores a record, but starts no job",
+                          "record");
   }
   return absl::OkStatus();
 }

@@ -159,6 +159,13 @@ class StepLoader {
     if (link.owner() != target::kHostOwner) {
       return InvalidProgram("the link is not the host's", where);
     }
+    if (link.has_window() && devices_.IsBusy(link.window())) {
+      return InvalidProgram(
+          absl::StrCat("the link is part of engine ",
+                       loaded_->machine.engines(link.window()).name(),
+                       ", of whose job no poll has seen the end"),
+          where);
+    }
     EK_RETURN_IF_ERROR(
         CheckEnd(link.from(), move.from(), *loaded->from_layout, "move from"),
         where);
@@ -204,19 +211,17 @@ class StepLoader {
       return absl::OkStatus();
     }
     std::vector<bool> read(end - begin);
-    from.VisitRuns([&](const target::Layout::Run& run) {
-      const uint64_t at = move.from().address() + run.offset;
-      for (uint64_t a = std::max(at, begin); a < at + run.bytes && a < end;
-           ++a) {
+    from.VisitTaken([&](int64_t offset, int64_t bytes) {
+      const uint64_t at = move.from().address() + offset;
+      for (uint64_t a = std::max(at, begin); a < at + bytes && a < end; ++a) {
         read[a - begin] = true;
       }
       return true;
     });
     std::optional<uint64_t> twice;
-    to.VisitRuns([&](const target::Layout::Run& run) {
-      const uint64_t at = move.to().address() + run.offset;
-      for (uint64_t a = std::max(at, begin); a < at + run.bytes && a < end;
-           ++a) {
+    to.VisitTaken([&](int64_t offset, int64_t bytes) {
+      const uint64_t at = move.to().address() + offset;
+      for (uint64_t a = std::max(at, begin); a < at + bytes && a < end; ++a) {
         if (read[a - begin]) twice = a;
         if (twice.has_value()) return false;
       }

@@ -167,8 +167,8 @@ class SimulatedSession : public Session {
 
   void MarkInputs() {
     for (const LoadedBinding& input : loaded_->inputs) {
-      input.layout->VisitRuns([&](const target::Layout::Run& run) {
-        chip_.Define(input.address + run.offset, run.bytes);
+      input.layout->VisitTaken([&](int64_t offset, int64_t bytes) {
+        chip_.Define(input.address + offset, bytes);
         return true;
       });
     }

@@ -148,6 +148,10 @@ absl::Status StepRunner::WriteRegisters(
     const v1::Program::RegisterWrites& writes) {
   chip_.Launch(writes.engine());
   MmioDevice& device = *devices_[writes.engine()];
+  if (writes.has_record()) {
+    EK_RETURN_IF_ERROR(device.StoreRecord(writes.record().location(),
+                                          writes.record().words()));
+  }
   for (const v1::Program::RegisterWrites::Write& write : writes.writes()) {
     EK_RETURN_IF_ERROR(device.Write(write.offset(), write.value()).status());
   }
@@ -161,9 +165,9 @@ absl::Status StepRunner::Access(Method method, int32_t who,
                                 const std::string& what) {
   AccessFault fault;
   uint64_t at = 0;
-  const bool good = layout.VisitRuns([&](const target::Layout::Run& run) {
-    at = location.address() + run.offset;
-    return (chip_.*method)(who, location.memory(), at, run.bytes, &fault);
+  const bool good = layout.VisitTaken([&](int64_t offset, int64_t bytes) {
+    at = location.address() + offset;
+    return (chip_.*method)(who, location.memory(), at, bytes, &fault);
   });
   if (good) return absl::OkStatus();
   return InvalidProgram(
@@ -187,10 +191,9 @@ absl::Status StepRunner::CheckScratchpadTap(const LoadedStream& stream,
                                             const LoadedTap& tap,
                                             int64_t offset) {
   int64_t hole = -1;
-  tap.layout->VisitRuns([&](const target::Layout::Run& bytes) {
-    const int64_t at = offset + bytes.offset;
-    hole =
-        chip_.FindUndefined(tap.tap->location().memory(), at, at + bytes.bytes);
+  tap.layout->VisitTaken([&](int64_t begin, int64_t bytes) {
+    const int64_t at = offset + begin;
+    hole = chip_.FindUndefined(tap.tap->location().memory(), at, at + bytes);
     return hole < 0;
   });
   if (hole < 0) return absl::OkStatus();

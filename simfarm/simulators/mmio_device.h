@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/program.pb.h"
 #include "simfarm/simulators/engine_stream.h"
 
 namespace edgekiln::simfarm {
@@ -29,6 +32,12 @@ class MmioDevice {
   // same, and every byte that a job reads or writes is reported by ReadIn() and
   // WriteIn().
   virtual void Reset(RunMode mode) = 0;
+
+  // The host stores the record that the next job reads, for engines that read
+  // one. FAILED_PRECONDITION if the engine reads none, or another number of
+  // words, if it is busy, and if the bytes cannot be written.
+  virtual absl::Status StoreRecord(const v1::Location& location,
+                                   absl::Span<const uint32_t> words);
 
   // The host writes a register. A write that starts a job computes it at once,
   // as far as the mode requires, and returns its duration: cycles of the

@@ -67,7 +67,9 @@ class Golden {
     const auto writes = view->Encode(job_);
     ASSERT_TRUE(writes.ok()) << writes.status();
     JobProgram program;
-    program.memory = memory_;
+    const int32_t own = OwnMemory(machine_, 0);
+    program.memories.resize(machine_.memories_size());
+    program.memories[own] = memory_;
     for (const auto& write : writes->writes) {
       program.writes.push_back({write.offset, write.value});
     }
@@ -75,9 +77,10 @@ class Golden {
          {RunNaive(machine_, 0, program), RunSimulator(machine_, 0, program)}) {
       ASSERT_EQ(outcome.error, "");
       EXPECT_EQ(outcome.cycles, std::vector<int64_t>{cycles});
-      EXPECT_EQ(outcome.memory.substr(kOut, out.size()), out);
+      const std::string& after = outcome.memories[own];
+      EXPECT_EQ(after.substr(kOut, out.size()), out);
       // Nothing else was touched.
-      EXPECT_EQ(outcome.memory.substr(0, kOut), memory_.substr(0, kOut));
+      EXPECT_EQ(after.substr(0, kOut), memory_.substr(0, kOut));
     }
   }
   void ExpectBytes(int64_t cycles, const std::vector<int>& values) {

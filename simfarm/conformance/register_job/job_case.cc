@@ -15,11 +15,16 @@ std::string FirstDifference(const JobOutcome& a, const JobOutcome& b) {
                         absl::StrJoin(b.cycles, ","));
   }
   if (a.too_long != b.too_long) return "one was too long";
-  if (a.memory.size() != b.memory.size()) return "sizes of memory";
-  for (size_t i = 0; i < a.memory.size(); ++i) {
-    if (a.memory[i] == b.memory[i]) continue;
-    return absl::StrCat("byte ", i, " is ", int{a.memory[i]}, " and ",
-                        int{b.memory[i]});
+  if (a.memories.size() != b.memories.size()) return "numbers of memories";
+  for (size_t m = 0; m < a.memories.size(); ++m) {
+    const std::string& one = a.memories[m];
+    const std::string& other = b.memories[m];
+    if (one.size() != other.size()) return "sizes of memory";
+    for (size_t i = 0; i < one.size(); ++i) {
+      if (one[i] == other[i]) continue;
+      return absl::StrCat("byte ", i, " of memory ", m, " is ", int{one[i]},
+                          " and ", int{other[i]});
+    }
   }
   return "";
 }

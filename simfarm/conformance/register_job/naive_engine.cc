@@ -41,25 +41,30 @@ constexpr Range kVariables[] = {
     {"out_int32 count_pad converts", 0, 1},
     {"gain", 0, 2147483647},
     {"code_min code_max", -32768, 32767},
-    {"code_shift", 0, 15}};
+    {"code_shift", 0, 15},
+    {"shift", 0, 31},
+    {"record_addr", 0, 1LL << 32}};
 
 constexpr char kOfAll[] =
     "out_h out_w out_c in_addr out_addr clamp_min clamp_max";
 constexpr char kOfWindows[] =
     " in_h in_w kernel_h kernel_w stride_h stride_w pad_top pad_left";
-constexpr char kOfConvolutions[] =
-    " in_c dilation_h dilation_w weights_addr table_addr in_zero_point "
-    "out_zero_point rounding out_int32";
+constexpr char kOfConvolutions[] = " in_c dilation_h dilation_w weights_addr";
+constexpr char kOfTables[] =
+    " table_addr in_zero_point out_zero_point rounding out_int32";
 constexpr char kOfConverters[] = " converts gain code_min code_max code_shift";
 
-std::string DependsOn(Jobs::Kernel kernel) {
+std::string DependsOn(Jobs::Kernel kernel, bool by_shift) {
+  const std::string results =
+      by_shift ? " shift" : absl::StrCat(kOfTables, kOfConverters);
   switch (kernel) {
     case Jobs::CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, kOfConverters);
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, results);
     case Jobs::DEPTHWISE_CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, kOfConverters,
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, results,
                           " depth_multiplier");
     case Jobs::ADDITION:
+      if (by_shift) return absl::StrCat(kOfAll, " in2_addr shift");
       return absl::StrCat(kOfAll,
                           " in2_addr in_zero_point in2_zero_point "
                           "out_zero_point in_multiplier in2_multiplier "
@@ -78,13 +83,17 @@ std::string DependsOn(Jobs::Kernel kernel) {
 
 class Engine final : public NaiveEngine {
  public:
-  Engine(const v1::Machine& machine, const Jobs& jobs, bool computes,
-         std::string& memory)
-      : jobs_(jobs), memory_(memory), computes_(computes) {
+  Engine(const v1::Machine& machine, int32_t engine, bool computes,
+         NaiveMemories memories)
+      : machine_(machine),
+        jobs_(machine.engines(engine).jobs()),
+        memories_(std::move(memories)),
+        own_memory_(OwnMemory(machine, engine)),
+        computes_(computes) {
     for (const v1::Setting& setting : machine.parameters()) {
       constants_.push_back({setting.name(), setting.value()});
     }
-    for (const Jobs::Register& reg : jobs.registers()) held_[reg.name()] = 0;
+    for (const Jobs::Register& reg : jobs_.registers()) held_[reg.name()] = 0;
   }
 
   bool Write(uint32_t offset, uint32_t value) override {
@@ -93,15 +102,39 @@ class Engine final : public NaiveEngine {
       return value == jobs_.start_value() ? Start() : Fail("start value");
     }
     for (const Jobs::Register& reg : jobs_.registers()) {
-      if (reg.offset() != offset) continue;
-      const int64_t span = int64_t{1} << reg.bits();
-      if (value >= span) return Fail("bits");
-      int64_t number = value;
-      if (reg.is_signed() && number >= span / 2) number -= span;
-      held_[reg.name()] = number;
+      if (reg.in_record() || reg.offset() != offset) continue;
+      if (value >= int64_t{1} << reg.bits()) return Fail("bits");
+      Hold(reg, value);
       return true;
     }
     return Fail("no register");
+  }
+
+  // Section 2: a record.
+  bool Store(int32_t memory, uint64_t address,
+             const std::vector<uint32_t>& words) override {
+    if (left_ > 0) return Fail("busy");
+    if (!jobs_.has_record()) return Fail("no record");
+    if (4 * std::ssize(words) != jobs_.record().bytes()) return Fail("words");
+    if (memory < 0 || memory >= machine_.memories_size() ||
+        machine_.memories(memory).name() != jobs_.record().memory()) {
+      return Fail("a record in another memory");
+    }
+    const uint64_t base = machine_.memories(memory).base_address();
+    std::string& bytes = *memories_.at(memory);
+    const auto size = static_cast<uint64_t>(bytes.size());
+    if (address % 4 != 0 || address < base || address - base > size ||
+        4 * words.size() > size - (address - base)) {
+      return Fail("no place of a record");
+    }
+    uint64_t at = address - base;
+    for (const uint32_t word : words) {
+      for (int i = 0; i < 4; ++i) {
+        bytes[at++] = static_cast<char>(word >> (8 * i));
+      }
+    }
+    stored_ = address;
+    return true;
   }
 
   uint32_t ReadStatus() const override {
@@ -118,6 +151,53 @@ class Engine final : public NaiveEngine {
   bool Fail(std::string what) {
     error_ = std::move(what);
     return false;
+  }
+
+  void Hold(const Jobs::Register& reg, int64_t number) {
+    const int64_t span = int64_t{1} << reg.bits();
+    if (reg.is_signed() && number >= span / 2) number -= span;
+    held_[reg.name()] = number;
+  }
+
+  // Word by word, bit by bit.
+  bool ReadRecord() {
+    if (!stored_) return Fail("no record is stored");
+    NaiveValues v;
+    if (!DecodeVariables(v)) return Fail("a field");
+    if (v["record_addr"] != static_cast<int64_t>(*stored_)) {
+      return Fail("a record at another address");
+    }
+    stored_.reset();
+    int32_t memory = 0;
+    while (machine_.memories(memory).name() != jobs_.record().memory()) {
+      ++memory;
+    }
+    const int64_t begin =
+        v["record_addr"] -
+        static_cast<int64_t>(machine_.memories(memory).base_address());
+    const auto bit_at = [&](int64_t offset, int64_t bit) {
+      const char byte = memories_.at(memory)->at(begin + offset + bit / 8);
+      return (static_cast<uint8_t>(byte) >> (bit % 8)) & 1;
+    };
+    for (int64_t offset = 0; offset < jobs_.record().bytes(); offset += 4) {
+      for (int64_t bit = 0; bit < 32; ++bit) {
+        bool taken = false;
+        for (const Jobs::Register& reg : jobs_.registers()) {
+          taken |= reg.in_record() && reg.offset() == offset &&
+                   bit >= reg.low_bit() && bit < reg.low_bit() + reg.bits();
+        }
+        if (!taken && bit_at(offset, bit) != 0) return Fail("a spare bit");
+      }
+    }
+    for (const Jobs::Register& reg : jobs_.registers()) {
+      if (!reg.in_record()) continue;
+      int64_t number = 0;
+      for (int64_t bit = 0; bit < reg.bits(); ++bit) {
+        number += int64_t{bit_at(reg.offset(), reg.low_bit() + bit)} << bit;
+      }
+      Hold(reg, number);
+    }
+    return true;
   }
 
   std::optional<int64_t> Evaluate(const std::string& text,
@@ -137,6 +217,7 @@ class Engine final : public NaiveEngine {
   bool Start() {
     job_ = {};
     NaiveJob& job = job_;
+    if (jobs_.has_record() && !ReadRecord()) return false;
     if (!DecodeVariables(job.v)) return Fail("a field");
     const Jobs::Job* described = nullptr;
     for (const Jobs::Job& each : jobs_.jobs()) {
@@ -144,19 +225,25 @@ class Engine final : public NaiveEngine {
     }
     if (described == nullptr) return Fail("kernel");
     job.kernel = described->kernel();
+    job.by_shift = described->results() == Jobs::BY_SHIFT;
     job.weights = described->weight_values();
     if (!CheckVariables(job)) return false;
+    for (const auto& condition : described->where()) {
+      if (Evaluate(condition.expr(), job.v).value_or(0) == 0) {
+        return Fail(condition.need());
+      }
+    }
     for (const Jobs::Operand& operand : described->operands()) {
       if (!PlaceOperand(operand, job)) return false;
     }
-    if (!CheckPlaces(job)) return false;
+    if (!CheckPlaces(job) || !CheckStages(*described, job)) return false;
     const auto cycles = Evaluate(described->occupancy_cycles_expr(), job.v);
     if (!cycles || *cycles < 1 || *cycles > kMaxOccupancy) {
       return Fail("occupancy");
     }
     left_ = *cycles;
     if (!computes_) return true;
-    error_ = ComputeNaive(job, memory_);
+    error_ = ComputeNaive(job, memories_);
     return error_.empty();
   }
 
@@ -180,7 +267,7 @@ class Engine final : public NaiveEngine {
 
   bool CheckVariables(NaiveJob& job) {
     for (const absl::string_view name :
-         absl::StrSplit(DependsOn(job.kernel), ' ')) {
+         absl::StrSplit(DependsOn(job.kernel, job.by_shift), ' ')) {
       for (const Range& range : kVariables) {
         for (const absl::string_view each : absl::StrSplit(range.names, ' ')) {
           if (each != name) continue;
@@ -194,10 +281,7 @@ class Engine final : public NaiveEngine {
     if (job.v["clamp_min"] > job.v["clamp_max"]) return Fail("clamp");
     const bool average = job.kernel == Jobs::AVERAGE_POOLING;
     if (average && job.v["rounding"] == 2) return Fail("rounding");
-    const bool sums = job.kernel == Jobs::CONVOLUTION ||
-                      job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
-                      job.kernel == Jobs::REQUANTIZATION;
-    if (sums && job.v["converts"] == 1) {
+    if (HasTable(job) && job.v["converts"] == 1) {
       if (job.v["gain"] == 0) return Fail("gain");
       if (job.v["code_min"] > job.v["code_max"]) return Fail("codes");
     }
@@ -208,17 +292,53 @@ class Engine final : public NaiveEngine {
     return true;
   }
 
+  static bool HasTable(const NaiveJob& job) {
+    return !job.by_shift && (job.kernel == Jobs::CONVOLUTION ||
+                             job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
+                             job.kernel == Jobs::REQUANTIZATION);
+  }
+
+  // What one memory stages, in bytes.
+  bool CheckStages(const Jobs::Job& described, NaiveJob& job) {
+    for (const v1::ResolvedMemory& memory : machine_.memories()) {
+      int64_t bytes = 0;
+      for (const Jobs::Operand& operand : described.operands()) {
+        if (operand.staged_in() != memory.name()) continue;
+        bytes += job.operands[operand.name()].size;
+      }
+      if (bytes > memory.capacity_bytes()) return Fail("a stage");
+    }
+    return true;
+  }
+
   bool PlaceOperand(const Jobs::Operand& described, NaiveJob& job) {
     const std::string& name = described.name();
     NaiveOperand& operand = job.operands[name];
+    operand.memory = own_memory_;
+    for (int32_t m = 0; m < machine_.memories_size(); ++m) {
+      if (machine_.memories(m).name() == described.memory()) {
+        operand.memory = m;
+      }
+    }
+    operand.group = described.reversed_bytes();
     operand.address = job.v[absl::StrCat(name, "_addr")];
-    const bool convolves = job.kernel == Jobs::CONVOLUTION ||
-                           job.kernel == Jobs::DEPTHWISE_CONVOLUTION;
+    if (!described.address_expr().empty()) {
+      const auto address = Evaluate(described.address_expr(), job.v);
+      if (!address || *address < 0 || *address > 1LL << 32) {
+        return Fail(absl::StrCat("address of ", name));
+      }
+      operand.address = *address;
+    }
+    const bool convolves =
+        !job.by_shift && (job.kernel == Jobs::CONVOLUTION ||
+                          job.kernel == Jobs::DEPTHWISE_CONVOLUTION);
     if ((name == "out" && convolves && job.v["out_int32"] == 1) ||
         (name == "in" && job.kernel == Jobs::REQUANTIZATION)) {
       operand.bytes = 4;
     }
-    const std::string axes = name == "weights" ? "ohwi" : "hwc";
+    const std::string axes = name == "weights" ? "ohwi"
+                             : name == "bias"  ? "ob"
+                                               : "hwc";
     for (const Jobs::Operand::Term& described_term : described.terms()) {
       const auto number = [&](const std::string& text, int64_t otherwise) {
         return text.empty() ? otherwise : Evaluate(text, job.v).value_or(-1);
@@ -236,6 +356,9 @@ class Engine final : public NaiveEngine {
     operand.size = Evaluate(described.size_bytes_expr(), job.v).value_or(-1);
     if (operand.size < 1) return Fail(absl::StrCat("size of ", name));
     if (operand.size > kAny) return Fail(absl::StrCat("size of ", name));
+    if (operand.group != 0 && operand.size % operand.group != 0) {
+      return Fail(absl::StrCat("groups of ", name));
+    }
     operand.extents = ExtentsOf(name, job);
     FindEnd(operand);
     return true;
@@ -245,6 +368,7 @@ class Engine final : public NaiveEngine {
   static std::vector<int64_t> ExtentsOf(const std::string& name,
                                         NaiveJob& job) {
     auto& v = job.v;
+    if (name == "bias") return {v["out_c"], 4};
     if (name == "weights") {
       if (job.kernel == Jobs::CONVOLUTION) {
         return {v["out_c"], v["kernel_h"], v["kernel_w"], v["in_c"]};
@@ -283,16 +407,24 @@ class Engine final : public NaiveEngine {
       }
       operand.end += furthest;
     }
+    while (operand.group != 0 && operand.end % operand.group != 0) {
+      ++operand.end;
+    }
   }
 
-  bool IsInside(const NaiveOperand& operand) const {
-    const auto size = static_cast<int64_t>(memory_.size());
-    return operand.address <= size && operand.end <= size - operand.address;
+  // Makes the address one from the memory's base; false if it is outside.
+  bool BringInside(NaiveOperand& operand) const {
+    operand.address -=
+        static_cast<int64_t>(machine_.memories(operand.memory).base_address());
+    const auto size =
+        static_cast<int64_t>(memories_.at(operand.memory)->size());
+    return operand.address >= 0 && operand.address <= size &&
+           operand.end <= size - operand.address;
   }
 
   // Index by index of each axis: they add up.
   static bool LiesInPlace(const NaiveOperand& in, const NaiveOperand& out) {
-    if (in.address != out.address) return false;
+    if (in.address != out.address || in.group != out.group) return false;
     for (size_t axis = 0; axis < out.extents.size(); ++axis) {
       for (int64_t index = 0; index < out.extents[axis]; ++index) {
         if (OffsetOf(in, axis, index) != OffsetOf(out, axis, index)) {
@@ -304,23 +436,26 @@ class Engine final : public NaiveEngine {
   }
 
   bool CheckPlaces(NaiveJob& job) {
-    if (job.kernel == Jobs::CONVOLUTION ||
-        job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
-        job.kernel == Jobs::REQUANTIZATION) {
+    if (HasTable(job)) {
       NaiveOperand& table = job.operands["table"];
+      table.memory = own_memory_;
       table.address = job.v["table_addr"];
       table.extents = {3 * job.v["out_c"]};
       table.size = table.end = 12 * job.v["out_c"];
       table.bytes = 4;
       table.terms = {{.axis = 0, .stride = 4}};
     }
-    const NaiveOperand out = job.operands["out"];
-    for (const auto& [name, operand] : job.operands) {
-      if (!IsInside(operand)) return Fail(absl::StrCat(name, " leaves memory"));
+    for (auto& [name, operand] : job.operands) {
       if (operand.address % operand.bytes != 0) {
         return Fail(absl::StrCat(name, " is not aligned"));
       }
-      if (name == "out") continue;
+      if (!BringInside(operand)) {
+        return Fail(absl::StrCat(name, " leaves memory"));
+      }
+    }
+    const NaiveOperand out = job.operands["out"];
+    for (const auto& [name, operand] : job.operands) {
+      if (name == "out" || operand.memory != out.memory) continue;
       if (operand.address < out.address + out.end &&
           out.address < operand.address + operand.end) {
         if (job.kernel == Jobs::ADDITION && LiesInPlace(operand, out)) {
@@ -332,10 +467,13 @@ class Engine final : public NaiveEngine {
     return true;
   }
 
+  const v1::Machine& machine_;
   const Jobs& jobs_;
   std::vector<target::Constant> constants_;
   std::map<std::string, int64_t> held_;  // By name of register.
-  std::string& memory_;
+  const NaiveMemories memories_;
+  const int32_t own_memory_;
+  std::optional<uint64_t> stored_;  // Address of the next job's record.
   NaiveJob job_;
   const bool computes_;
   int64_t left_ = 0;
@@ -346,15 +484,24 @@ class Engine final : public NaiveEngine {
 JobOutcome Run(const v1::Machine& machine, int32_t index,
                const JobProgram& program, bool computes) {
   JobOutcome outcome;
-  outcome.memory = program.memory;
-  Engine engine(machine, machine.engines(index).jobs(), computes,
-                outcome.memory);
-  for (const RegisterWrite& write : program.writes) {
-    if (!engine.Write(write.offset, write.value)) {
-      outcome = {};
-      outcome.error = engine.error();
-      return outcome;
+  outcome.memories = program.memories;
+  NaiveMemories memories;
+  for (std::string& each : outcome.memories) memories.push_back(&each);
+  Engine engine(machine, index, computes, std::move(memories));
+  const auto refused = [&engine] {
+    JobOutcome failed;
+    failed.error = engine.error();
+    return failed;
+  };
+  auto record = program.records.begin();
+  for (size_t w = 0; w < program.writes.size(); ++w) {
+    for (; record != program.records.end() && record->before == w; ++record) {
+      if (!engine.Store(record->memory, record->address, record->words)) {
+        return refused();
+      }
     }
+    const RegisterWrite& write = program.writes[w];
+    if (!engine.Write(write.offset, write.value)) return refused();
     if (engine.left() == 0) continue;
     if (engine.left() > kMaxJobCycles) {
       outcome.too_long = true;
@@ -376,9 +523,24 @@ JobOutcome Run(const v1::Machine& machine, int32_t index,
 
 std::unique_ptr<NaiveEngine> NewNaiveEngine(const v1::Machine& machine,
                                             int32_t engine, bool computes,
-                                            std::string& memory) {
-  return std::make_unique<Engine>(machine, machine.engines(engine).jobs(),
-                                  computes, memory);
+                                            NaiveMemories memories) {
+  return std::make_unique<Engine>(machine, engine, computes,
+                                  std::move(memories));
+}
+
+int32_t OwnMemory(const v1::Machine& machine, int32_t engine) {
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    bool writable = false;
+    for (const int content : memory.holds()) {
+      writable |= content == v1::MemoryDescriptor::ACTIVATIONS;
+    }
+    if (memory.host_reaches() || !writable) continue;
+    for (const int32_t reaching : memory.engines()) {
+      if (reaching == engine) return m;
+    }
+  }
+  return -1;
 }
 
 JobOutcome RunNaive(const v1::Machine& machine, int32_t engine,
@@ -386,7 +548,7 @@ JobOutcome RunNaive(const v1::Machine& machine, int32_t engine,
   JobOutcome checked = Run(machine, engine, program, /*computes=*/false);
   if (!checked.error.empty()) return checked;
   if (checked.too_long) {
-    checked.memory.clear();
+    checked.memories.clear();
     return checked;
   }
   return Run(machine, engine, program, /*computes=*/true);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "edgekiln/v1/target.pb.h"
 #include "simfarm/conformance/register_job/job_case.h"
@@ -20,6 +21,9 @@ class NaiveEngine {
   // False on an error: see error(). A write that starts a job computes it at
   // once.
   virtual bool Write(uint32_t offset, uint32_t value) = 0;
+  // The host stores the record of the next job.
+  virtual bool Store(int32_t memory, uint64_t address,
+                     const std::vector<uint32_t>& words) = 0;
   virtual uint32_t ReadStatus() const = 0;
   // Remaining cycles of the running job; 0 if none runs.
   virtual int64_t left() const = 0;
@@ -30,11 +34,14 @@ class NaiveEngine {
   virtual const std::string& error() const = 0;
 };
 
-// `machine` and `memory`, which is all of the engine's memory, must outlive it.
-// Without `computes` nothing is written there.
+// `machine` and `memories` must outlive it. Without `computes` jobs write
+// nothing there.
 std::unique_ptr<NaiveEngine> NewNaiveEngine(const v1::Machine& machine,
                                             int32_t engine, bool computes,
-                                            std::string& memory);
+                                            NaiveMemories memories);
+
+// The memory of activations that the engine reaches and the host does not.
+int32_t OwnMemory(const v1::Machine& machine, int32_t engine);
 
 // An engine by itself: polled after each start until the job has ended.
 JobOutcome RunNaive(const v1::Machine& machine, int32_t engine,

@@ -26,13 +26,11 @@ int64_t DivideHalfEven(int64_t a, int64_t b) {
 
 class Computation {
  public:
-  Computation(const NaiveJob& job, std::string& memory)
-      : job_(job), memory_(memory) {}
+  Computation(const NaiveJob& job, const NaiveMemories& memories)
+      : job_(job), memories_(memories) {}
 
   std::string Run() {
-    const bool has_table = job_.kernel == Jobs::CONVOLUTION ||
-                           job_.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
-                           job_.kernel == Jobs::REQUANTIZATION;
+    const bool has_table = job_.operands.count("table") > 0;
     if (!TakesWeights()) return "a weight";
     for (int64_t c = 0; has_table && !sums_only() && c < V("out_c"); ++c) {
       if (V("converts") == 1) {
@@ -58,7 +56,8 @@ class Computation {
  private:
   int64_t V(const char* name) const { return job_.v.at(name); }
   bool sums_only() const {
-    return job_.kernel != Jobs::REQUANTIZATION && V("out_int32") == 1;
+    return !job_.by_shift && job_.kernel != Jobs::REQUANTIZATION &&
+           V("out_int32") == 1;
   }
 
   static bool IsInt16(int64_t value) {
@@ -91,40 +90,54 @@ class Computation {
     return true;
   }
 
-  int64_t LoadBytes(int64_t at, int64_t bytes) const {
-    uint32_t value = 0;
-    for (int64_t i = 0; i < bytes; ++i) {
-      value |= uint32_t{static_cast<uint8_t>(memory_.at(at + i))} << (8 * i);
-    }
+  static int64_t Signed(uint32_t value, int64_t bytes) {
     return bytes == 1 ? int64_t{static_cast<int8_t>(value)}
                       : int64_t{static_cast<int32_t>(value)};
   }
 
-  static int64_t Place(const NaiveOperand& operand, const Index& index) {
-    int64_t at = operand.address;
+  // Byte `i` of an element, from the least significant one.
+  char& ByteOf(const NaiveOperand& operand, const Index& index,
+               int64_t i) const {
+    int64_t at = i;
     for (const NaiveOperand::Term& term : operand.terms) {
       int64_t digit = index.at(term.axis) / term.divide;
       if (term.modulo != 0) digit %= term.modulo;
       at += digit * term.stride;
     }
-    return at;
+    return memories_.at(operand.memory)
+        ->at(operand.address + NaivePlace(at, operand.group));
   }
 
   int64_t Load(const char* name, const Index& index) const {
     const NaiveOperand& operand = job_.operands.at(name);
-    return LoadBytes(Place(operand, index), operand.bytes);
+    uint32_t value = 0;
+    for (int64_t i = 0; i < operand.bytes; ++i) {
+      value |= uint32_t{static_cast<uint8_t>(ByteOf(operand, index, i))}
+               << (8 * i);
+    }
+    return Signed(value, operand.bytes);
   }
 
   void Store(const char* name, const Index& index, int64_t value) {
     const NaiveOperand& operand = job_.operands.at(name);
     for (int64_t i = 0; i < operand.bytes; ++i) {
-      memory_.at(Place(operand, index) + i) =
+      ByteOf(operand, index, i) =
           static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
     }
   }
 
+  // Of an output channel.
+  int64_t Bias(int64_t o) const {
+    if (!job_.by_shift) return Table(o, 0);
+    uint32_t value = 0;
+    for (int64_t b = 0; b < 4; ++b) {
+      value |= uint32_t{static_cast<uint8_t>(Load("bias", {o, b}))} << (8 * b);
+    }
+    return Signed(value, 4);
+  }
+
   int64_t Table(int64_t channel, int64_t field) const {
-    return LoadBytes(V("table_addr") + 12 * channel + 4 * field, 4);
+    return Load("table", {3 * channel + field});
   }
 
   int64_t Rescale(int64_t value, int64_t multiplier, int64_t shift) const {
@@ -145,6 +158,13 @@ class Computation {
     return std::min(std::max(value, V("clamp_min")), V("clamp_max"));
   }
 
+  // `shift` bits less, down.
+  int64_t ShiftDown(int64_t sum) const {
+    const int64_t unit = int64_t{1} << V("shift");
+    const int64_t rest = (sum % unit + unit) % unit;
+    return Clamp((sum - rest) / unit);
+  }
+
   // What the converter makes of a sum.
   int64_t Convert(int64_t sum, int64_t c) const {
     const int64_t gain = V("gain");
@@ -161,6 +181,7 @@ class Computation {
   }
 
   int64_t Finish(int64_t sum, int64_t c) const {
+    if (job_.by_shift) return ShiftDown(sum);
     if (V("converts") == 1) return Convert(sum, c);
     return Clamp(Rescale(sum, Table(c, 1), Table(c, 2)) + V("out_zero_point"));
   }
@@ -169,12 +190,15 @@ class Computation {
     switch (job_.kernel) {
       case Jobs::CONVOLUTION:
       case Jobs::DEPTHWISE_CONVOLUTION: {
-        const int64_t acc = Wrap32(Convolve(y, x, c) + Table(c, 0));
+        const int64_t acc = Wrap32(Convolve(y, x, c) + Bias(c));
         return sums_only() ? acc : Finish(acc, c);
       }
       case Jobs::REQUANTIZATION:
         return Finish(Wrap32(Load("in", {y, x, c}) + Table(c, 0)), c);
       case Jobs::ADDITION: {
+        if (job_.by_shift) {
+          return ShiftDown(Load("in", {y, x, c}) + Load("in2", {y, x, c}));
+        }
         const int64_t left = int64_t{1} << V("left_shift");
         const int64_t a =
             Rescale((Load("in", {y, x, c}) - V("in_zero_point")) * left,
@@ -193,6 +217,7 @@ class Computation {
 
   int64_t Convolve(int64_t oy, int64_t ox, int64_t o) const {
     const bool depth = job_.kernel == Jobs::DEPTHWISE_CONVOLUTION;
+    const int64_t zero = job_.by_shift ? 0 : V("in_zero_point");
     int64_t sum = 0;
     for (int64_t ky = 0; ky < V("kernel_h"); ++ky) {
       for (int64_t kx = 0; kx < V("kernel_w"); ++kx) {
@@ -202,14 +227,13 @@ class Computation {
             ox * V("stride_w") - V("pad_left") + kx * V("dilation_w");
         if (y < 0 || x < 0 || y >= V("in_h") || x >= V("in_w")) continue;
         if (depth) {
-          sum += (Load("in", {y, x, o / V("depth_multiplier")}) -
-                  V("in_zero_point")) *
+          sum += (Load("in", {y, x, o / V("depth_multiplier")}) - zero) *
                  Load("weights", {o, ky, kx});
           continue;
         }
         for (int64_t i = 0; i < V("in_c"); ++i) {
-          sum += (Load("in", {y, x, i}) - V("in_zero_point")) *
-                 Load("weights", {o, ky, kx, i});
+          sum +=
+              (Load("in", {y, x, i}) - zero) * Load("weights", {o, ky, kx, i});
         }
       }
     }
@@ -250,14 +274,19 @@ class Computation {
   }
 
   const NaiveJob& job_;
-  std::string& memory_;
+  const NaiveMemories& memories_;
   std::string error_;
 };
 
 }  // namespace
 
-std::string ComputeNaive(const NaiveJob& job, std::string& memory) {
-  return Computation(job, memory).Run();
+int64_t NaivePlace(int64_t at, int64_t group) {
+  if (group == 0) return at;
+  return at - at % group + (group - 1 - at % group);
+}
+
+std::string ComputeNaive(const NaiveJob& job, const NaiveMemories& memories) {
+  return Computation(job, memories).Run();
 }
 
 }  // namespace edgekiln::simfarm::conformance::register_job

@@ -22,23 +22,32 @@ struct NaiveOperand {
     int64_t stride = 0;
   };
   std::vector<int64_t> extents;
-  int64_t address = 0;
-  int64_t size = 0;   // The room that it is given.
-  int64_t end = 0;    // Up to the last element.
-  int64_t bytes = 1;  // Of an element.
+  int32_t memory = 0;   // Of the machine.
+  int64_t address = 0;  // From that memory's base.
+  int64_t size = 0;     // The room that it is given.
+  int64_t end = 0;      // Up to the last element, in whole groups.
+  int64_t bytes = 1;    // Of an element.
+  int64_t group = 0;    // Of reversed bytes; 0: none.
   std::vector<Term> terms;
 };
 
+// Where byte `at` of the terms lies, from the operand's first one.
+int64_t NaivePlace(int64_t at, int64_t group);
+
 struct NaiveJob {
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
+  bool by_shift = false;                       // Results.
   v1::WeightValues weights = v1::WEIGHTS_ANY;  // Others are an error.
   NaiveValues v;
   std::map<std::string, NaiveOperand> operands;
   int64_t cycles = 0;
 };
 
-// "" or what is wrong. All operands lie in `memory`.
-std::string ComputeNaive(const NaiveJob& job, std::string& memory);
+// By memory of the machine: all of its bytes.
+using NaiveMemories = std::vector<std::string*>;
+
+// "" or what is wrong. All operands lie in their memories.
+std::string ComputeNaive(const NaiveJob& job, const NaiveMemories& memories);
 
 }  // namespace edgekiln::simfarm::conformance::register_job
 

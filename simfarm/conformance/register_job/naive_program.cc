@@ -21,8 +21,8 @@ constexpr int32_t kHostIndex = -1;
 
 // Offsets of the bytes of all elements, row-major.
 Addresses OffsetsOf(const std::vector<int64_t>& extents,
-                    const std::vector<NaiveOperand::Term>& terms,
-                    int64_t bytes) {
+                    const std::vector<NaiveOperand::Term>& terms, int64_t bytes,
+                    int64_t group) {
   Addresses offsets;
   int64_t elements = 1;
   for (const int64_t extent : extents) elements *= extent;
@@ -39,7 +39,9 @@ Addresses OffsetsOf(const std::vector<int64_t>& extents,
       if (term.modulo != 0) digit %= term.modulo;
       at += digit * term.stride;
     }
-    for (int64_t i = 0; i < bytes; ++i) offsets.push_back(at + i);
+    for (int64_t i = 0; i < bytes; ++i) {
+      offsets.push_back(NaivePlace(at + i, group));
+    }
   }
   return offsets;
 }
@@ -53,7 +55,7 @@ Addresses OffsetsOf(const v1::Layout& layout) {
                      .stride = term.stride_bytes()});
   }
   return OffsetsOf({layout.extents().begin(), layout.extents().end()}, terms,
-                   layout.element_bits() / 8);
+                   layout.element_bits() / 8, layout.reversed_bytes());
 }
 
 bool Has(const std::vector<bool>& bytes, uint64_t at) {
@@ -68,12 +70,11 @@ struct Memory {
 
 struct Engine {
   std::unique_ptr<NaiveEngine> registers;
-  int32_t memory = -1;
   // Of a job whose end no poll has seen.
   bool unseen = false;
   int32_t layer = 0;
-  std::vector<bool> reads;  // By byte of `memory`.
-  std::vector<bool> writes;
+  std::vector<std::vector<bool>> reads;  // By memory and byte of it.
+  std::vector<std::vector<bool>> writes;
 };
 
 class Inference {
@@ -120,15 +121,12 @@ class Inference {
     for (int32_t e = 0; e < machine_.engines_size(); ++e) {
       EXPECT_EQ(machine_.engines(e).clock_hz(), machine_.clock_hz());
       Engine& engine = engines_.emplace_back();
-      for (int32_t m = 0; m < machine_.memories_size(); ++m) {
-        for (const int32_t reaching : machine_.memories(m).engines()) {
-          if (reaching == e) engine.memory = m;
-        }
+      NaiveMemories all;
+      for (Memory& memory : memories_) {
+        all.push_back(&memory.bytes);
+        engine.reads.emplace_back(memory.bytes.size());
       }
-      EXPECT_EQ(machine_.memories(engine.memory).base_address(), 0u);
-      engine.registers = NewNaiveEngine(machine_, e, computes_,
-                                        memories_[engine.memory].bytes);
-      engine.reads.resize(memories_[engine.memory].bytes.size());
+      engine.registers = NewNaiveEngine(machine_, e, computes_, std::move(all));
       engine.writes = engine.reads;
     }
     outcome_.layer_cycles.resize(program_.layers_size());
@@ -210,8 +208,9 @@ class Inference {
         return Fail("reads a byte that nothing wrote");
       }
       for (const Engine& engine : engines_) {
-        if (!engine.unseen || engine.memory != memory) continue;
-        if (Has(engine.writes, at) || (writes && Has(engine.reads, at))) {
+        if (!engine.unseen) continue;
+        if (Has(engine.writes[memory], at) ||
+            (writes && Has(engine.reads[memory], at))) {
           return Fail("race");
         }
       }
@@ -293,6 +292,10 @@ class Inference {
     const Addresses target = Locate(move.to(), *to);
     if (!Fine()) return;
     if (!IsJoined(move)) return Fail("not joined");
+    if (move.link() >= 0 && machine_.links(move.link()).has_window() &&
+        engines_.at(machine_.links(move.link()).window()).unseen) {
+      return Fail("a move in the window of an engine at work");
+    }
     Addresses read = source;
     std::sort(read.begin(), read.end());
     for (const uint64_t at : target) {
@@ -329,14 +332,20 @@ class Inference {
 
   void Write(const v1::Program::RegisterWrites& writes) {
     Engine& engine = engines_.at(writes.engine());
-    const int64_t cycles =
-        machine_.engines(writes.engine()).register_write_cycles();
+    const v1::Machine::Engine& description = machine_.engines(writes.engine());
     if (trace_ != nullptr) trace_->back().engine = writes.engine();
+    bool started = false;
+    if (writes.has_record()) Store(writes, engine);
+    if (!Fine()) return;
     for (const auto& write : writes.writes()) {
       // The engine keeps no time of its own: for the program's order, a job has
       // ended when a poll has seen that.
       if (engine.unseen) return Fail("a write to a busy engine");
-      Tick(cycles, writes.layer());
+      if (write.offset() == description.jobs().start_offset()) {
+        Tick(description.job_cycles(), writes.layer());
+        started = true;
+      }
+      Tick(description.register_write_cycles(), writes.layer());
       if (!engine.registers->Write(write.offset(), write.value())) {
         return Fail(engine.registers->error());
       }
@@ -349,20 +358,42 @@ class Inference {
       Begin(writes.engine(), engine);
       if (!Fine()) return;
     }
+    if (writes.has_record() && !started) Fail("a record without a job");
+  }
+
+  void Store(const v1::Program::RegisterWrites& writes, Engine& engine) {
+    if (engine.unseen) return Fail("a record for a busy engine");
+    const v1::Program::RegisterWrites::Record& record = writes.record();
+    const v1::Location& location = record.location();
+    if (!engine.registers->Store(
+            location.memory(), location.address(),
+            {record.words().begin(), record.words().end()})) {
+      return Fail(engine.registers->error());
+    }
+    const uint64_t begin = location.address() -
+                           machine_.memories(location.memory()).base_address();
+    Addresses bytes;
+    for (int i = 0; i < 4 * record.words_size(); ++i) {
+      bytes.push_back(begin + static_cast<uint64_t>(i));
+    }
+    Touch(kHostIndex, location.memory(), bytes, /*writes=*/true);
+    Tick(record.words_size() *
+             machine_.engines(writes.engine()).record_word_cycles(),
+         writes.layer());
   }
 
   void Begin(int32_t index, Engine& engine) {
     for (const bool writes : {false, true}) {
-      std::vector<bool>& touched = writes ? engine.writes : engine.reads;
-      std::fill(touched.begin(), touched.end(), false);
+      auto& touched = writes ? engine.writes : engine.reads;
+      for (auto& each : touched) std::fill(each.begin(), each.end(), false);
       for (const auto& [name, operand] : engine.registers->job().operands) {
         if ((name == "out") != writes) continue;
-        Addresses bytes =
-            OffsetsOf(operand.extents, operand.terms, operand.bytes);
+        Addresses bytes = OffsetsOf(operand.extents, operand.terms,
+                                    operand.bytes, operand.group);
         for (uint64_t& each : bytes) each += operand.address;
-        Touch(index, engine.memory, bytes, writes);
+        Touch(index, operand.memory, bytes, writes);
         if (!Fine()) return;
-        for (const uint64_t at : bytes) touched[at] = true;
+        for (const uint64_t at : bytes) touched[operand.memory][at] = true;
       }
     }
     engine.unseen = true;

@@ -1,6 +1,7 @@
 #include "simfarm/conformance/register_job/random_jobs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <string>
@@ -8,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "target/layout.h"
 #include "target/register_jobs.h"
 #include "target/resolve.h"
+#include "tests/support/record_chip.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
@@ -20,17 +23,19 @@ using target::JobOperand;
 
 constexpr int64_t kMemoryBytes = 1 << 16;
 
-void StoreInt32(int64_t value, int64_t at, std::string& memory) {
-  const auto narrow = static_cast<int32_t>(value);
-  std::memcpy(memory.data() + at, &narrow, 4);
-}
-
 class ProgramBuilder {
  public:
   ProgramBuilder(const v1::Machine& machine, int32_t engine, Rng& rng)
-      : view_(*target::RegisterJobsView::Create(machine, engine)), rng_(rng) {
-    for (int64_t i = 0; i < kMemoryBytes; ++i) {
-      program_.memory.push_back(static_cast<char>(rng.Below(256)));
+      : machine_(machine),
+        view_(*target::RegisterJobsView::Create(machine, engine)),
+        rng_(rng),
+        used_(machine.memories_size()) {
+    for (int32_t m = 0; m < machine.memories_size(); ++m) {
+      std::string& bytes = program_.memories.emplace_back();
+      if (m != view_.own_memory() && m != view_.record_memory()) continue;
+      for (int64_t i = 0; i < kMemoryBytes; ++i) {
+        bytes.push_back(static_cast<char>(rng.Below(256)));
+      }
     }
   }
 
@@ -40,17 +45,25 @@ class ProgramBuilder {
     kernel_ = view_.jobs().jobs(position).kernel();
     weights_ =
         target::WeightRangeOf(view_.jobs().jobs(position).weight_values());
-    job_ = {};
-    job_[V::kKernel] = view_.jobs().jobs(position).code();
-    ChooseShapes();
-    ChooseNumbers();
-    for (const JobOperand which : target::OperandsOfKernel(kernel_)) {
-      PlaceOperand(position, which);
+    do {
+      job_ = {};
+      job_[V::kKernel] = view_.jobs().jobs(position).code();
+      ChooseShapes();
+      ChooseNumbers(position);
+    } while (!view_.CheckJob(position, job_).ok());
+    for (const JobOperand which : view_.OperandsOf(position)) {
+      if (which != JobOperand::kBias) PlaceOperand(position, which);
     }
-    if (target::HasJobTable(kernel_)) PlaceTable();
+    if (view_.HasTable(position)) PlaceTable();
     if (kernel_ == Jobs::ADDITION) MaybeWriteOver();
+    PlaceRecord();
     const auto writes = view_.Encode(job_);
     ASSERT_TRUE(writes.ok()) << writes.status();
+    if (!writes->record.empty()) {
+      program_.records.push_back({program_.writes.size(), view_.record_memory(),
+                                  static_cast<uint64_t>(job_[V::kRecordAddr]),
+                                  writes->record});
+    }
     for (const target::RegisterWrite& write : writes->writes) {
       const bool start = write.offset == view_.jobs().start_offset();
       const auto held = held_.find(write.offset);
@@ -98,7 +111,7 @@ class ProgramBuilder {
     limit(V::kOutW, V::kInW, V::kPadLeft, V::kStrideW);
   }
 
-  void ChooseNumbers() {
+  void ChooseNumbers(int32_t position) {
     for (const V zero : {V::kInZeroPoint, V::kIn2ZeroPoint, V::kOutZeroPoint}) {
       job_[zero] = rng_.InRange(-128, 127);
     }
@@ -113,7 +126,12 @@ class ProgramBuilder {
     job_[V::kInShift] = rng_.InRange(-4, 1);
     job_[V::kIn2Shift] = rng_.InRange(-4, 1);
     job_[V::kOutShift] = rng_.InRange(-4, 2) - job_[V::kLeftShift];
-    job_[V::kRounding] = rng_.InRange(0, MostRounding());
+    job_[V::kShift] =
+        rng_.Below(4) == 0 ? rng_.InRange(0, 31) : rng_.InRange(0, 10);
+    if (view_.HasTable(position) || kernel_ == Jobs::AVERAGE_POOLING ||
+        kernel_ == Jobs::ADDITION) {
+      job_[V::kRounding] = rng_.InRange(0, MostRounding());
+    }
     ChooseConverter();
     job_[V::kOutInt32] = rng_.Below(4) == 0 ? 1 : 0;
   }
@@ -135,38 +153,87 @@ class ProgramBuilder {
     job_[V::kCodeShift] = rng_.InRange(0, 8);
   }
 
+  void StoreInt32(int64_t value, int32_t memory, int64_t address) {
+    const auto narrow = static_cast<int32_t>(value);
+    std::memcpy(&At(memory, address), &narrow, 4);
+  }
+
   int64_t RandomMultiplier() {
     return rng_.InRange(1 << 29, (int64_t{1} << 31) - 1);
   }
 
-  // Room that nothing else takes.
-  int64_t Take(int64_t bytes) {
-    used_ += 4 * rng_.InRange(0, 5);
-    const int64_t at = used_;
-    used_ += (bytes + 3) / 4 * 4;
-    EXPECT_LE(used_, kMemoryBytes);
-    return at;
+  int64_t BaseOf(int32_t memory) const {
+    return static_cast<int64_t>(machine_.memories(memory).base_address());
+  }
+  // Byte of a memory by its address.
+  char& At(int32_t memory, int64_t address) {
+    return program_.memories[memory].at(address - BaseOf(memory));
+  }
+
+  // Address of room that nothing else takes.
+  int64_t Take(int32_t memory, int64_t bytes) {
+    int64_t& used = used_[memory];
+    used += 4 * rng_.InRange(0, 5);
+    const int64_t at = used;
+    used += (bytes + 3) / 4 * 4;
+    EXPECT_LE(used, kMemoryBytes);
+    return BaseOf(memory) + at;
   }
 
   void PlaceOperand(int32_t position, JobOperand which) {
     const auto layout = view_.OperandLayout(position, which, job_);
     ASSERT_TRUE(layout.ok()) << layout.status();
+    const int32_t memory = view_.MemoryOf(position, which);
     const bool wide = layout->element_bits() == 32;
     const int64_t size = layout->size_bytes();
-    const int64_t at = Take(size + 3) + (wide ? 0 : rng_.InRange(0, 3));
-    const V addresses[] = {V::kInAddr, V::kIn2Addr, V::kWeightsAddr,
-                           V::kOutAddr};
-    job_[addresses[static_cast<int>(which)]] = at;
+    const auto operands = view_.OperandsOf(position);
+    const bool biased =
+        which == JobOperand::kWeights &&
+        std::count(operands.begin(), operands.end(), JobOperand::kBias) > 0;
+    // Biases lie behind the weights, or between them.
+    const int64_t at = Take(memory, size + 3 + (biased ? 64 : 0)) +
+                       (wide ? 0 : rng_.InRange(0, 3));
+    V address = V::kOutAddr;
+    if (which == JobOperand::kIn) address = V::kInAddr;
+    if (which == JobOperand::kIn2) address = V::kIn2Addr;
+    if (which == JobOperand::kWeights) address = V::kWeightsAddr;
+    job_[address] = at;
     for (int64_t i = 0; which == JobOperand::kWeights && i < size; ++i) {
-      char& weight = program_.memory[at + i];
+      char& weight = At(memory, at + i);
       const int64_t value = static_cast<int8_t>(weight);
       if (value >= weights_.min && value <= weights_.max) continue;
       weight = static_cast<char>(rng_.InRange(weights_.min, weights_.max));
     }
+    if (biased) StoreBiases(position);
     if (!wide || which != JobOperand::kIn) return;
     for (int64_t i = 0; i < size; i += 4) {
-      StoreInt32(rng_.InRange(-70'000, 70'000), at + i, program_.memory);
+      StoreInt32(rng_.InRange(-70'000, 70'000), memory, at + i);
     }
+  }
+
+  // Some wrap.
+  void StoreBiases(int32_t position) {
+    const auto message = view_.OperandLayout(position, JobOperand::kBias, job_);
+    const auto address = view_.AddressOf(position, JobOperand::kBias, job_);
+    ASSERT_TRUE(message.ok() && address.ok());
+    const auto layout = target::Layout::Create(*message);
+    ASSERT_TRUE(layout.ok()) << layout.status();
+    std::string dense;
+    for (int64_t o = 0; o < job_[V::kOutC]; ++o) {
+      const int64_t bias =
+          rng_.Below(30) == 0 ? 0x7ffffff0 : rng_.InRange(-3000, 3000);
+      for (int b = 0; b < 32; b += 8) {
+        dense.push_back(static_cast<char>(bias >> b));
+      }
+    }
+    const int32_t memory = view_.MemoryOf(position, JobOperand::kBias);
+    layout->Scatter(dense.data(), &At(memory, *address));
+  }
+
+  void PlaceRecord() {
+    const int32_t memory = view_.record_memory();
+    if (memory < 0) return;
+    job_[V::kRecordAddr] = Take(memory, view_.record_bytes());
   }
 
   // What is added lies where it was; both operands, perhaps.
@@ -177,31 +244,33 @@ class ProgramBuilder {
   }
 
   void PlaceTable() {
-    const int64_t at = Take(job_[V::kOutC] * target::kJobTableEntryBytes);
+    const int32_t memory = view_.own_memory();
+    const int64_t at =
+        Take(memory, job_[V::kOutC] * target::kJobTableEntryBytes);
     job_[V::kTableAddr] = at;
     for (int64_t c = 0; c < job_[V::kOutC]; ++c) {
       const int64_t entry = at + c * target::kJobTableEntryBytes;
       const bool wraps = rng_.Below(30) == 0;
-      StoreInt32(wraps ? 0x7ffffff0 : rng_.InRange(-3000, 3000), entry,
-                 program_.memory);
+      StoreInt32(wraps ? 0x7ffffff0 : rng_.InRange(-3000, 3000), memory, entry);
       if (job_[V::kConverts] != 0) {
         // Some wrap in 16 bits.
         const int64_t most = rng_.Below(4) == 0 ? 32767 : 200;
-        StoreInt32(rng_.InRange(-most, most), entry + 4, program_.memory);
-        StoreInt32(rng_.InRange(-most, most), entry + 8, program_.memory);
+        StoreInt32(rng_.InRange(-most, most), memory, entry + 4);
+        StoreInt32(rng_.InRange(-most, most), memory, entry + 8);
         continue;
       }
-      StoreInt32(rng_.Below(4) == 0 ? 1 << 30 : RandomMultiplier(), entry + 4,
-                 program_.memory);
-      StoreInt32(rng_.InRange(-11, -4), entry + 8, program_.memory);
+      StoreInt32(rng_.Below(4) == 0 ? 1 << 30 : RandomMultiplier(), memory,
+                 entry + 4);
+      StoreInt32(rng_.InRange(-11, -4), memory, entry + 8);
     }
   }
 
+  const v1::Machine& machine_;
   const target::RegisterJobsView view_;
   Rng& rng_;
   JobProgram program_;
   std::map<uint32_t, uint32_t> held_;  // By offset.
-  int64_t used_ = 0;
+  std::vector<int64_t> used_;          // By memory.
   Jobs::Kernel kernel_ = Jobs::KERNEL_UNSPECIFIED;
   target::WeightRange weights_;
   target::JobVariables job_;
@@ -220,6 +289,16 @@ v1::Machine RandomMachine(Rng& rng) {
       "\" set { name: \"block\" value: ", kBlocks[rng.Below(5)],
       " } set { name: \"macs_a\" value: ", kRates[rng.Below(3)],
       " } set { name: \"fill_cycles\" value: ", rng.InRange(0, 9), " }"));
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? target->machine() : v1::Machine();
+}
+
+v1::Machine RandomRecordMachine(Rng& rng) {
+  const auto target = target::ResolveTarget(
+      tests::RecordChipText({{"l1_bytes", kMemoryBytes},
+                             {"l2_bytes", kMemoryBytes},
+                             {"weight_bytes", rng.InRange(2048, kMemoryBytes)},
+                             {"fill_cycles", rng.InRange(0, 9)}}));
   EXPECT_TRUE(target.ok()) << target.status();
   return target.ok() ? target->machine() : v1::Machine();
 }

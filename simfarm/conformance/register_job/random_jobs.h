@@ -9,6 +9,8 @@ namespace edgekiln::simfarm::conformance::register_job {
 
 // A toy chip with random blocks, rates and costs.
 v1::Machine RandomMachine(Rng& rng);
+// The chip of tests/support/record_chip.h.
+v1::Machine RandomRecordMachine(Rng& rng);
 
 // `jobs` legal jobs of random kernels of the engine, each with operands of its
 // own. Registers that a kernel ignores get random values; registers that hold

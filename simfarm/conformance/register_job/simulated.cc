@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,45 +10,53 @@
 #include "simfarm/simulators/chip_memory.h"
 #include "simfarm/simulators/mmio_device.h"
 #include "simfarm/simulators/register_job/device.h"
-#include "target/memories.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
-// The memories of the machine; bytes only of the one that the engine reaches.
-ChipMemory ChipOf(const v1::Machine& machine, int32_t memory, int64_t size,
-                  uint8_t* bytes) {
+// The memories of the machine; bytes only of those that the engine reaches, and
+// none without values.
+ChipMemory ChipOf(const v1::Machine& machine,
+                  std::vector<std::string>& memories, bool values) {
   ChipMemory chip;
   for (int32_t i = 0; i < machine.memories_size(); ++i) {
     const v1::ResolvedMemory& each = machine.memories(i);
-    if (i == memory) {
-      chip.Add({each.name(), ChipMemory::Kind::kShared, each.base_address(),
-                bytes, size});
+    std::string& bytes = memories[i];
+    auto* const data = reinterpret_cast<uint8_t*>(bytes.data());
+    using Kind = ChipMemory::Kind;
+    if (bytes.empty()) {
+      chip.Add(
+          {each.name(), Kind::kReadOnly, each.base_address(), nullptr, 64});
     } else {
-      chip.Add({each.name(), ChipMemory::Kind::kReadOnly, each.base_address(),
-                nullptr, 64});
+      chip.Add({each.name(),
+                each.host_reaches() ? Kind::kReadWrite : Kind::kShared,
+                each.base_address(), values ? data : nullptr,
+                static_cast<int64_t>(bytes.size())});
     }
   }
   return chip;
 }
 
+// The host wrote all bytes.
+void Define(const v1::Machine& machine,
+            const std::vector<std::string>& memories, ChipMemory& chip) {
+  std::vector<std::string> names;
+  for (const auto& each : machine.engines()) names.push_back(each.name());
+  chip.Track(std::move(names), /*concurrent=*/true);
+  AccessFault fault;
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    if (memories[m].empty()) continue;
+    EXPECT_TRUE(chip.WriteIn(kHost, m, machine.memories(m).base_address(),
+                             static_cast<int64_t>(memories[m].size()), &fault));
+  }
+}
+
 JobOutcome Run(const v1::Machine& machine, int32_t engine,
                const JobProgram& program, RunMode mode) {
   JobOutcome outcome;
-  const int32_t memory = target::LocalMemoryOf(machine, engine);
-  const auto size = static_cast<int64_t>(program.memory.size());
-  std::vector<uint8_t> bytes(program.memory.begin(), program.memory.end());
-  ChipMemory chip =
-      ChipOf(machine, memory, size,
-             mode == RunMode::kCheckOnly ? nullptr : bytes.data());
-  if (mode == RunMode::kChecked) {
-    std::vector<std::string> names;
-    for (const auto& each : machine.engines()) names.push_back(each.name());
-    chip.Track(std::move(names), /*concurrent=*/true);
-    AccessFault fault;
-    EXPECT_TRUE(chip.WriteIn(
-        kHost, memory, machine.memories(memory).base_address(), size, &fault));
-  }
+  std::vector<std::string> memories = program.memories;
+  ChipMemory chip = ChipOf(machine, memories, mode != RunMode::kCheckOnly);
+  if (mode == RunMode::kChecked) Define(machine, memories, chip);
   const auto refused = [&](const absl::Status& status) {
     outcome = {};
     outcome.error = std::string(status.message());
@@ -62,10 +71,18 @@ JobOutcome Run(const v1::Machine& machine, int32_t engine,
   const auto status = [&] {
     return device.Read(jobs.status_offset()).value_or(~0u) & jobs.status_mask();
   };
-  int32_t step = 0;
-  for (const RegisterWrite& write : program.writes) {
-    chip.BeginStep(step++);
+  auto record = program.records.begin();
+  for (size_t w = 0; w < program.writes.size(); ++w) {
+    const RegisterWrite& write = program.writes[w];
+    chip.BeginStep(static_cast<int32_t>(w));
     chip.Launch(engine);
+    for (; record != program.records.end() && record->before == w; ++record) {
+      v1::Location location;
+      location.set_memory(record->memory);
+      location.set_address(record->address);
+      const absl::Status stored = device.StoreRecord(location, record->words);
+      if (!stored.ok()) return refused(stored);
+    }
     const auto cycles = device.Write(write.offset, write.value);
     if (!cycles.ok()) return refused(cycles.status());
     EXPECT_EQ(status() != jobs.status_done(), cycles->has_value());
@@ -76,9 +93,7 @@ JobOutcome Run(const v1::Machine& machine, int32_t engine,
     EXPECT_EQ(status(), jobs.status_done());
     chip.Wait(engine);
   }
-  if (mode != RunMode::kCheckOnly) {
-    outcome.memory.assign(bytes.begin(), bytes.end());
-  }
+  if (mode != RunMode::kCheckOnly) outcome.memories = std::move(memories);
   return outcome;
 }
 

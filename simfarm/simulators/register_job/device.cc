@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "simfarm/simulators/arithmetic.h"
 #include "simfarm/simulators/register_job/job.h"
 #include "simfarm/simulators/register_job/kernels.h"
-#include "target/memories.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::simfarm::register_job {
@@ -20,14 +20,59 @@ using target::JobOperand;
 
 class Device : public MmioDevice {
  public:
-  Device(target::RegisterJobsView view, ChipMemory& chip, int32_t memory,
-         int32_t engine)
-      : view_(std::move(view)), chip_(chip), memory_(memory), engine_(engine) {}
+  Device(target::RegisterJobsView view, ChipMemory& chip, int32_t engine)
+      : view_(std::move(view)), chip_(chip), engine_(engine) {}
 
   void Reset(RunMode mode) override {
     mode_ = mode;
     busy_ = false;
     held_.assign(view_.jobs().registers_size(), 0);
+    record_.reset();
+  }
+
+  absl::Status StoreRecord(const v1::Location& location,
+                           absl::Span<const uint32_t> words) override {
+    if (view_.record_memory() < 0) {
+      return JobError("the engine reads no record", "record");
+    }
+    const auto bytes = static_cast<int64_t>(4 * words.size());
+    if (bytes != view_.record_bytes()) {
+      return JobError(absl::StrCat("a record of ", bytes, " bytes"), "record",
+                      absl::StrCat(view_.record_bytes(), " bytes"));
+    }
+    if (location.memory() != view_.record_memory()) {
+      return JobError(
+          absl::StrCat("the record lies in memory ", location.memory()),
+          "record", absl::StrCat("memory ", view_.record_memory()));
+    }
+    const std::string where = absl::StrCat(
+        "record, ", chip_.NameIn(location.memory(), location.address()));
+    if (busy_) {
+      return JobError("the engine is busy", where,
+                      "no store until a poll has seen the end of its job");
+    }
+    if (location.address() % target::kJobRecordAlignment != 0) {
+      return JobError(
+          "the record is not aligned", where,
+          absl::StrCat("a multiple of ", target::kJobRecordAlignment));
+    }
+    AccessFault fault;
+    if (!chip_.WriteIn(kHost, location.memory(), location.address(), bytes,
+                       &fault)) {
+      return JobError(chip_.What(fault),
+                      absl::StrCat("record, ", chip_.NameIn(location.memory(),
+                                                            location.address() +
+                                                                fault.at)));
+    }
+    if (mode_ != RunMode::kCheckOnly) {
+      uint8_t* const to =
+          chip_.FindIn(location.memory(), location.address(), bytes);
+      for (size_t i = 0; i < words.size(); ++i) {
+        StoreInt32(static_cast<int32_t>(words[i]), to + 4 * i);
+      }
+    }
+    record_ = Record{location.address(), {words.begin(), words.end()}};
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::optional<int64_t>> Write(uint32_t offset,
@@ -79,47 +124,82 @@ class Device : public MmioDevice {
   }
 
   absl::StatusOr<int64_t> Start() {
+    if (view_.record_memory() >= 0) EK_RETURN_IF_ERROR(ReadRecord());
     const auto variables = view_.Decode(held_);
     if (!variables.ok()) {
       return JobError(std::string(variables.status().message()),
                       "start of a job");
     }
-    EK_ASSIGN_OR_RETURN(const Job job,
-                        CheckJob(view_, *variables, chip_, memory_));
+    if (record_) EK_RETURN_IF_ERROR(CheckRecordAddress(*variables));
+    record_.reset();
+    EK_ASSIGN_OR_RETURN(const Job job, CheckJob(view_, *variables, chip_));
     EK_RETURN_IF_ERROR(TellAccesses(job));
     if (mode_ != RunMode::kCheckOnly) EK_RETURN_IF_ERROR(Run(job));
     return job.cycles;
   }
 
+  // What the engine reads of the record is what the host stored just before:
+  // nobody can have changed it, and no value of memory matters.
+  absl::Status ReadRecord() {
+    if (!record_) {
+      return JobError("the host stored no record for the job",
+                      "start of a job");
+    }
+    for (size_t i = 0; i < record_->words.size(); ++i) {
+      const uint32_t extra = record_->words[i] & ~view_.record_bits()[i];
+      if (extra == 0) continue;
+      return JobError(
+          absl::StrFormat("a word of the record is 0x%x, with bits 0x%x of no "
+                          "register",
+                          record_->words[i], extra),
+          absl::StrFormat("record, word at offset 0x%x", 4 * i),
+          absl::StrFormat("bits 0x%x", view_.record_bits()[i]));
+    }
+    view_.HeldInRecord(record_->words, absl::MakeSpan(held_));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRecordAddress(const target::JobVariables& variables) const {
+    const int64_t told = variables[target::JobVariable::kRecordAddr];
+    if (told == static_cast<int64_t>(record_->address)) {
+      return absl::OkStatus();
+    }
+    return JobError(
+        absl::StrFormat("the registers tell a record at 0x%x", told),
+        "start of a job",
+        absl::StrFormat("0x%x, where the host stored it", record_->address));
+  }
+
   // All reads are reported before all writes: `out` overlaps no operand, or one
   // that is read element by element.
   absl::Status TellAccesses(const Job& job) {
-    for (const JobOperand which : {JobOperand::kIn, JobOperand::kIn2,
-                                   JobOperand::kWeights, JobOperand::kOut}) {
+    for (const JobOperand which : target::kAllJobOperands) {
       const JobOperandPlace& place = job.operand(which);
       if (!place.layout) continue;
       absl::Status status;
-      place.layout->VisitRuns([&](const target::Layout::Run& run) {
-        status = Touch(which == JobOperand::kOut, place.address + run.offset,
-                       run.bytes, target::JobOperandName(which));
+      place.layout->VisitTaken([&](int64_t offset, int64_t bytes) {
+        status =
+            Touch(which == JobOperand::kOut, place.memory,
+                  place.address + offset, bytes, target::JobOperandName(which));
         return status.ok();
       });
       EK_RETURN_IF_ERROR(status);
     }
     if (!job.has_table) return absl::OkStatus();
-    return Touch(false, job.table_address(), job.table_bytes(), "table");
+    return Touch(false, view_.own_memory(), job.table_address(),
+                 job.table_bytes(), "table");
   }
 
-  absl::Status Touch(bool writes, uint64_t address, int64_t bytes,
-                     absl::string_view what) {
+  absl::Status Touch(bool writes, int32_t memory, uint64_t address,
+                     int64_t bytes, absl::string_view what) {
     AccessFault fault;
     const bool fine =
-        writes ? chip_.WriteIn(engine_, memory_, address, bytes, &fault)
-               : chip_.ReadIn(engine_, memory_, address, bytes, &fault);
+        writes ? chip_.WriteIn(engine_, memory, address, bytes, &fault)
+               : chip_.ReadIn(engine_, memory, address, bytes, &fault);
     if (fine) return absl::OkStatus();
     return JobError(
         chip_.What(fault),
-        absl::StrCat(what, ", ", chip_.NameIn(memory_, address + fault.at)));
+        absl::StrCat(what, ", ", chip_.NameIn(memory, address + fault.at)));
   }
 
   absl::Status Run(const Job& job) {
@@ -128,33 +208,42 @@ class Device : public MmioDevice {
       const JobOperandPlace& place = job.operand(which);
       if (!place.layout) return;
       dense.resize(place.layout->dense_bytes());
-      place.layout->Gather(BytesAt(place.address, place.bytes), dense.data());
+      place.layout->Gather(BytesAt(place.memory, place.address, place.bytes),
+                           dense.data());
     };
     gather(JobOperand::kIn, operands.in);
     gather(JobOperand::kIn2, operands.in2);
     gather(JobOperand::kWeights, operands.weights);
+    gather(JobOperand::kBias, operands.bias);
     if (job.has_table) {
-      operands.table.assign(BytesAt(job.table_address(), job.table_bytes()),
-                            job.table_bytes());
+      operands.table.assign(
+          BytesAt(view_.own_memory(), job.table_address(), job.table_bytes()),
+          job.table_bytes());
     }
     const JobOperandPlace& out = job.operand(JobOperand::kOut);
     operands.out.resize(out.layout->dense_bytes());
     EK_RETURN_IF_ERROR(Compute(job, operands));
-    out.layout->Scatter(operands.out.data(), BytesAt(out.address, out.bytes));
+    out.layout->Scatter(operands.out.data(),
+                        BytesAt(out.memory, out.address, out.bytes));
     return absl::OkStatus();
   }
 
-  char* BytesAt(uint64_t address, int64_t bytes) {
-    return reinterpret_cast<char*>(chip_.FindIn(memory_, address, bytes));
+  char* BytesAt(int32_t memory, uint64_t address, int64_t bytes) {
+    return reinterpret_cast<char*>(chip_.FindIn(memory, address, bytes));
   }
+
+  struct Record {
+    uint64_t address = 0;
+    std::vector<uint32_t> words;
+  };
 
   const target::RegisterJobsView view_;
   ChipMemory& chip_;
-  const int32_t memory_;
   const int32_t engine_;
   RunMode mode_ = RunMode::kChecked;
   bool busy_ = false;
-  std::vector<int64_t> held_;  // By register.
+  std::vector<int64_t> held_;     // By register.
+  std::optional<Record> record_;  // Stored for the next job.
 };
 
 class Simulator : public EngineSimulator {
@@ -165,9 +254,7 @@ class Simulator : public EngineSimulator {
     EK_ASSIGN_OR_RETURN(
         target::RegisterJobsView view,
         target::RegisterJobsView::Create(machine, context.engine));
-    return std::make_unique<Device>(
-        std::move(view), memory, target::LocalMemoryOf(machine, context.engine),
-        context.engine);
+    return std::make_unique<Device>(std::move(view), memory, context.engine);
   }
 };
 

@@ -72,11 +72,13 @@ constexpr Range kRanges[] = {
     {V::kCodeMin, kMinCode, kMaxCode},
     {V::kCodeMax, kMinCode, kMaxCode},
     {V::kCodeShift, 0, target::kMaxJobCodeShift},
-    {V::kInAddr, 0, int64_t{1} << 32},
-    {V::kIn2Addr, 0, int64_t{1} << 32},
-    {V::kWeightsAddr, 0, int64_t{1} << 32},
-    {V::kTableAddr, 0, int64_t{1} << 32},
-    {V::kOutAddr, 0, int64_t{1} << 32},
+    {V::kShift, 0, target::kMaxJobShift},
+    {V::kInAddr, 0, target::kMaxJobAddress},
+    {V::kIn2Addr, 0, target::kMaxJobAddress},
+    {V::kWeightsAddr, 0, target::kMaxJobAddress},
+    {V::kTableAddr, 0, target::kMaxJobAddress},
+    {V::kOutAddr, 0, target::kMaxJobAddress},
+    {V::kRecordAddr, 0, target::kMaxJobAddress},
 };
 
 absl::Status CheckRanges(const Job& job, const std::vector<V>& variables) {
@@ -116,28 +118,18 @@ absl::Status CheckParameters(const Job& job) {
   return absl::OkStatus();
 }
 
-V AddressOf(JobOperand operand) {
-  switch (operand) {
-    case JobOperand::kIn:
-      return V::kInAddr;
-    case JobOperand::kIn2:
-      return V::kIn2Addr;
-    case JobOperand::kWeights:
-      return V::kWeightsAddr;
-    case JobOperand::kOut:
-      break;
-  }
-  return V::kOutAddr;
-}
-
 absl::Status CheckPlace(std::string name, uint64_t address, int64_t bytes,
-                        int64_t alignment, ChipMemory& chip, int32_t memory) {
+                        int64_t alignment, ChipMemory& chip, int32_t memory,
+                        int32_t own_memory) {
   const auto where = [&] {
     return absl::StrCat(name, " at ", chip.NameIn(memory, address), ", ", bytes,
                         " bytes");
   };
   if (!chip.Reserve(memory, address, bytes)) {
-    return JobError("an operand leaves the engine's memory", where());
+    return JobError(absl::StrCat("an operand leaves ",
+                                 memory == own_memory ? "the engine's memory"
+                                                      : "its memory"),
+                    where());
   }
   if (address % static_cast<uint64_t>(alignment) != 0) {
     return JobError("an operand is not aligned", where(),
@@ -147,11 +139,10 @@ absl::Status CheckPlace(std::string name, uint64_t address, int64_t bytes,
 }
 
 absl::Status PlaceOperand(const target::RegisterJobsView& view,
-                          JobOperand which, ChipMemory& chip, int32_t memory,
+                          int32_t position, JobOperand which, ChipMemory& chip,
                           Job& job) {
   const std::string name(target::JobOperandName(which));
-  auto message =
-      view.OperandLayout(view.FindJob(job.kernel), which, job.variables);
+  auto message = view.OperandLayout(position, which, job.variables);
   if (!message.ok()) {
     return JobError(std::string(message.status().message()), name);
   }
@@ -169,10 +160,16 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
     return JobError(std::string(layout.status().message()), name);
   }
   JobOperandPlace& place = job.operands[static_cast<size_t>(which)];
-  place.address = static_cast<uint64_t>(job[AddressOf(which)]);
+  const auto address = view.AddressOf(position, which, job.variables);
+  if (!address.ok()) {
+    return JobError(std::string(address.status().message()), name);
+  }
+  place.memory = view.MemoryOf(position, which);
+  place.address = static_cast<uint64_t>(*address);
   place.bytes = layout->end_bytes();
   EK_RETURN_IF_ERROR(CheckPlace(name, place.address, place.bytes,
-                                layout->element_bytes(), chip, memory));
+                                layout->element_bytes(), chip, place.memory,
+                                view.own_memory()));
   place.layout = *std::move(layout);
   return absl::OkStatus();
 }
@@ -202,9 +199,9 @@ absl::Status CheckOverlap(const target::RegisterJobsView& view,
   };
   const std::string where =
       absl::StrFormat("out at 0x%x, %d bytes", out.address, out.bytes);
-  for (const JobOperand which :
-       {JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights}) {
+  for (const JobOperand which : target::kAllJobOperands) {
     const JobOperandPlace& place = job.operand(which);
+    if (which == JobOperand::kOut || place.memory != out.memory) continue;
     if (place.layout && overlaps(place.address, place.bytes)) {
       if (job.kernel == Jobs::ADDITION) {
         EK_ASSIGN_OR_RETURN(const bool in_place, LiesInPlace(view, which, job));
@@ -233,7 +230,7 @@ absl::Status JobError(std::string what, std::string where, std::string limit) {
 
 absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
                              const target::JobVariables& variables,
-                             ChipMemory& chip, int32_t memory) {
+                             ChipMemory& chip) {
   const int32_t position = view.FindCode(variables[V::kKernel]);
   if (position < 0) {
     return JobError(
@@ -243,18 +240,28 @@ absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
   Job job;
   job.kernel = view.jobs().jobs(position).kernel();
   job.variables = variables;
-  job.has_table = target::HasJobTable(job.kernel);
+  job.has_table = view.HasTable(position);
+  job.by_shift = view.jobs().jobs(position).results() == Jobs::BY_SHIFT;
   job.weights =
       target::WeightRangeOf(view.jobs().jobs(position).weight_values());
   EK_RETURN_IF_ERROR(CheckRanges(job, view.VariablesOf(position)));
   EK_RETURN_IF_ERROR(CheckParameters(job));
-  for (const JobOperand which : target::OperandsOfKernel(job.kernel)) {
-    EK_RETURN_IF_ERROR(PlaceOperand(view, which, chip, memory, job));
+  if (const absl::Status met = view.CheckJob(position, variables); !met.ok()) {
+    // An expression of it may not have a value: then there is no detail.
+    ErrorDetail detail = GetErrorDetail(met).value_or(
+        ErrorDetail{.what = std::string(met.message())});
+    detail.fault = Fault::kInfra;
+    detail.reason = "PROGRAM_INVALID";
+    detail.fix.clear();
+    return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
+  }
+  for (const JobOperand which : view.OperandsOf(position)) {
+    EK_RETURN_IF_ERROR(PlaceOperand(view, position, which, chip, job));
   }
   if (job.has_table) {
     EK_RETURN_IF_ERROR(CheckPlace("table", job.table_address(),
                                   job.table_bytes(), target::kJobTableAlignment,
-                                  chip, memory));
+                                  chip, view.own_memory(), view.own_memory()));
   }
   EK_RETURN_IF_ERROR(CheckOverlap(view, job));
   auto cycles = view.OccupancyCycles(position, variables);

@@ -19,8 +19,9 @@ namespace edgekiln::simfarm::register_job {
 absl::Status JobError(std::string what, std::string where,
                       std::string limit = "");
 
-// Address and layout of an operand in the engine's memory.
+// Where an operand lies.
 struct JobOperandPlace {
+  int32_t memory = -1;
   uint64_t address = 0;
   std::optional<target::Layout> layout;  // Absent: the kernel has none.
   int64_t bytes = 0;  // Up to the last element; gaps included.
@@ -30,7 +31,8 @@ struct Job {
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
   target::JobVariables variables;
   std::array<JobOperandPlace, target::kNumJobOperands> operands;
-  bool has_table = false;
+  bool has_table = false;       // In the engine's own memory.
+  bool by_shift = false;        // How results are made of sums.
   target::WeightRange weights;  // Others are an error.
   int64_t cycles = 0;
 
@@ -54,12 +56,12 @@ struct Job {
 };
 
 // Checks everything that does not depend on values: extents, parameters,
-// layouts, alignment, that all operands lie in `memory` of `chip`, and that
-// `out` overlaps no other, except where an addition may overwrite its input.
-// `variables` are hostile.
+// layouts, alignment, the conditions of the descriptor, that all operands lie
+// in their memories of `chip`, and that `out` overlaps no other, except where
+// an addition may overwrite its input. `variables` are hostile.
 absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
                              const target::JobVariables& variables,
-                             ChipMemory& chip, int32_t memory);
+                             ChipMemory& chip);
 
 }  // namespace edgekiln::simfarm::register_job
 

@@ -48,9 +48,9 @@ struct Entry {
   int32_t offset = 0;      // With a converter.
 };
 
-// What becomes of a sum of an engine with converter and of others, before the
-// limits.
+// What becomes of a sum, before the limits.
 int32_t ResultOf(const Job& job, const Entry& entry, int32_t sum) {
+  if (job.by_shift) return sum >> job[V::kShift];
   if (!job.converts()) {
     return RescaleOf(job, sum, entry.multiplier, entry.n);
   }
@@ -67,10 +67,27 @@ bool IsInt16(int32_t value) {
          value <= std::numeric_limits<int16_t>::max();
 }
 
+// Results BY_SHIFT depend on none of the variables that others do.
+bool GivesSums(const Job& job) {
+  return !job.by_shift && job[V::kOutInt32] != 0 &&
+         job.kernel != Jobs::REQUANTIZATION;
+}
+int32_t InZeroPoint(const Job& job) {
+  return job.by_shift ? 0 : static_cast<int32_t>(job[V::kInZeroPoint]);
+}
+
+// Entries that have nothing but a bias.
+std::vector<Entry> Biases(const std::string& bias) {
+  std::vector<Entry> entries(bias.size() / sizeof(int32_t));
+  for (size_t o = 0; o < entries.size(); ++o) {
+    entries[o].bias = LoadInt32(Bytes(bias) + o * sizeof(int32_t));
+  }
+  return entries;
+}
+
 absl::StatusOr<std::vector<Entry>> ReadTable(const Job& job,
                                              const std::string& table) {
-  const bool sums =
-      job[V::kOutInt32] != 0 && job.kernel != Jobs::REQUANTIZATION;
+  const bool sums = GivesSums(job);
   std::vector<Entry> entries(job[V::kOutC]);
   for (size_t o = 0; o < entries.size(); ++o) {
     const uint8_t* const bytes = Bytes(table) + o * target::kJobTableEntryBytes;
@@ -133,7 +150,11 @@ class Convolution {
 
   absl::Status Run() {
     EK_RETURN_IF_ERROR(CheckWeights());
-    EK_ASSIGN_OR_RETURN(entries_, ReadTable(job_, operands_.table));
+    if (job_.by_shift) {
+      entries_ = Biases(operands_.bias);
+    } else {
+      EK_ASSIGN_OR_RETURN(entries_, ReadTable(job_, operands_.table));
+    }
     sums_.resize(job_[V::kOutC]);
     if (job_.kernel == Jobs::CONVOLUTION) PackWeights();
     size_t pixel = 0;
@@ -189,7 +210,7 @@ class Convolution {
   }
 
   void AddPixel(const uint8_t* in, int64_t tap) {
-    const auto zero = static_cast<int32_t>(job_[V::kInZeroPoint]);
+    const int32_t zero = InZeroPoint(job_);
     const size_t outer = sums_.size();
     uint32_t* const sums = sums_.data();
     if (job_.kernel == Jobs::DEPTHWISE_CONVOLUTION) {
@@ -217,12 +238,14 @@ class Convolution {
 
   void Finish(size_t pixel) {
     const size_t outer = sums_.size();
-    const OutputLimits limits = LimitsOf(job_, !job_.converts());
+    const OutputLimits limits =
+        LimitsOf(job_, !job_.converts() && !job_.by_shift);
+    const bool sums = GivesSums(job_);
     for (size_t o = 0; o < outer; ++o) {
       const int32_t sum =
           WrapAdd(static_cast<int32_t>(sums_[o]), entries_[o].bias);
       const size_t index = pixel * outer + o;
-      if (job_[V::kOutInt32] != 0) {
+      if (sums) {
         StoreInt32(sum, Bytes(operands_.out) + 4 * index);
       } else {
         Bytes(operands_.out)[index] =
@@ -238,7 +261,20 @@ class Convolution {
   std::vector<uint32_t> sums_;
 };
 
+void AddAndShift(const Job& job, DenseOperands& operands) {
+  const OutputLimits limits = LimitsOf(job, /*moves_zero=*/false);
+  for (size_t i = 0; i < operands.out.size(); ++i) {
+    const int32_t sum =
+        LoadInt8(Bytes(operands.in) + i) + LoadInt8(Bytes(operands.in2) + i);
+    Bytes(operands.out)[i] = limits.Apply(sum >> job[V::kShift]);
+  }
+}
+
 absl::Status Add(const Job& job, DenseOperands& operands) {
+  if (job.by_shift) {
+    AddAndShift(job, operands);
+    return absl::OkStatus();
+  }
   const auto left = static_cast<int>(job[V::kLeftShift]);
   const OutputLimits limits = LimitsOf(job, /*moves_zero=*/true);
   const auto scaled = [&](uint8_t byte, V zero, V multiplier, V shift) {

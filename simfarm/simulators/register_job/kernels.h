@@ -17,6 +17,7 @@ struct DenseOperands {
   std::string in;
   std::string in2;
   std::string weights;
+  std::string bias;   // int32 by output channel.
   std::string table;  // As it lies in memory.
   std::string out;    // Of the right size.
 };
