@@ -278,6 +278,13 @@ absl::StatusOr<Layout> Layout::Create(const v1::Layout& layout) {
   if (result.dense_bytes_ > 0) {
     EK_ASSIGN_OR_RETURN(span, SpanOf(axes, result.element_bytes_));
   }
+  const int64_t first_byte = layout.first_byte();
+  if (first_byte < 0 ||
+      first_byte >= std::max<int64_t>(result.reversed_bytes_, 1)) {
+    return Illegal(absl::StrCat("first_byte is ", first_byte,
+                                ", not within a group of reversed bytes"));
+  }
+  span = CheckedAdd(span, first_byte).value_or(kMaxLayoutBytes + 1);
   if (layout.size_bytes() < span || layout.size_bytes() > kMaxLayoutBytes) {
     return Illegal(absl::StrCat("a size of ", layout.size_bytes(),
                                 " bytes, the terms span ", span));
@@ -293,6 +300,7 @@ absl::StatusOr<Layout> Layout::Create(const v1::Layout& layout) {
     return Illegal(absl::StrCat("more than ", kMaxLayoutPieces,
                                 " combinations of partly filled blocks"));
   }
+  for (Piece& piece : result.pieces_) piece.first.offset += first_byte;
   return result;
 }
 

@@ -78,14 +78,15 @@ v1::Layout Empty(const v1::Layout& layout, absl::Span<const int64_t> extents) {
   empty.set_element_bits(layout.element_bits());
   empty.set_size_bytes(layout.size_bytes());
   empty.set_reversed_bytes(layout.reversed_bytes());
+  empty.set_first_byte(layout.first_byte());
   for (const int64_t extent : extents) empty.add_extents(extent);
   return empty;
 }
 
-// Bytes from the first byte of the first element to the last byte of any, in
-// whole groups where bytes are reversed.
+// Bytes from the layout's first byte to the last byte of any element, in whole
+// groups where bytes are reversed.
 int64_t SpanOf(const v1::Layout& layout) {
-  int64_t span = layout.element_bits() / 8;
+  int64_t span = layout.first_byte() + layout.element_bits() / 8;
   for (int axis = 0; axis < layout.extents_size(); ++axis) {
     for (const Digit& digit : DigitsOf(layout, axis)) {
       span += (digit.count - 1) * digit.stride;
@@ -260,10 +261,11 @@ std::optional<Part> PartOf(const v1::Layout& whole,
     if (!digits) return std::nullopt;
     AddTerms(axis, *digits, part.layout);
   }
-  // A part that begins within a group is reversed with bytes before it.
-  if (whole.reversed_bytes() != 0 &&
-      part.offset % whole.reversed_bytes() != 0) {
-    return std::nullopt;
+  if (whole.reversed_bytes() != 0) {
+    const int64_t first = whole.first_byte() + part.offset;
+    part.layout.set_first_byte(
+        static_cast<int32_t>(first % whole.reversed_bytes()));
+    part.offset = first - part.layout.first_byte();
   }
   part.layout.set_size_bytes(SpanOf(part.layout));
   return part;

@@ -26,8 +26,8 @@ struct Part {
 };
 
 // Elements begin[axis] .. begin[axis] + extents[axis] of the array of `whole`.
-// Nothing if the part cuts blocks, or groups of reversed bytes, so that no
-// layout describes it.
+// Nothing if the part cuts blocks so that no layout describes it. Of reversed
+// bytes, `offset` is that of the first one's group.
 std::optional<Part> PartOf(const v1::Layout& whole,
                            absl::Span<const int64_t> begin,
                            absl::Span<const int64_t> extents);

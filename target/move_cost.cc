@@ -97,7 +97,8 @@ class TransferCounter {
         dimensions_(dimensions),
         granule_bytes_(granule_bytes),
         group_(from.reversed_bytes()),
-        apart_(from.reversed_bytes() != to.reversed_bytes()) {
+        apart_(from.reversed_bytes() != to.reversed_bytes() ||
+               from.first_byte() != 0 || to.first_byte() != 0) {
     for (int axis = 0; axis < from.extents_size(); ++axis) {
       const int64_t extent = from.extents(axis);
       if (extent == 1) continue;
@@ -214,7 +215,7 @@ class TransferCounter {
   int dimensions_;
   int64_t granule_bytes_;
   int64_t group_;  // Of reversed bytes; 0 without.
-  bool apart_;     // The groups of the two layouts differ.
+  bool apart_;     // The groups of the two layouts differ, or are cut.
   std::vector<Axis> axes_;
   int64_t walked_apart_ = 1;
   int64_t transfers_ = 0;

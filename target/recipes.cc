@@ -79,6 +79,7 @@ absl::StatusOr<v1::TileRecipe> ResolveTiles(
     return a.engine() < b.engine();
   });
   v1::TileRecipe tile;
+  tile.set_round_trips(recipe.round_trips());
   for (v1::TileRecipe::Engine& engine : engines) {
     // What decides nothing is the same as nothing, also to a look-up.
     if (engine.decisions().value().empty()) continue;

@@ -236,7 +236,8 @@ class RegisterJobsView {
   std::vector<JobVariable> VariablesOfCondition(int32_t job,
                                                 int32_t condition) const;
 
-  // Layout of an operand from its address on. Elements are int8; int32 for
+  // Layout of an operand from its address on, or, of reversed bytes, from the
+  // begin of the group that has its address. Elements are int8; int32 for
   // `out` of a convolution with out_int32 and `in` of REQUANTIZATION.
   // INVALID_ARGUMENT if the kernel lacks the operand, OUT_OF_RANGE on overflow.
   // The layout may be illegal (layout.h).

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -90,7 +91,7 @@ class RegisterJobsView::Builder {
                                  absl::StrCat("up to ", kMaxJobs));
     }
     std::set<int64_t> codes;
-    std::set<int> kernels;
+    std::map<int, const Kernel::Job*> kernels;  // The last so far.
     for (const Kernel::Job& job : view_.jobs_.jobs()) {
       const std::string where =
           absl::StrCat("job ", Kernel::Kernel_Name(job.kernel()));
@@ -100,12 +101,22 @@ class RegisterJobsView::Builder {
                                    "jobs: kernel",
                                    "kernel: CONVOLUTION, for example");
       }
-      if (!codes.insert(job.code()).second ||
-          !kernels.insert(job.kernel()).second) {
-        return InvalidRegisterJobs(
-            "kernel or code occurs twice", where,
-            "one job per kernel, each with a code of its own");
+      if (!codes.insert(job.code()).second) {
+        return InvalidRegisterJobs("code occurs twice", where,
+                                   "a code of its own for each job");
       }
+      const auto [before, is_first] = kernels.try_emplace(job.kernel(), &job);
+      if (!is_first && before->second->where().empty()) {
+        return InvalidRegisterJobs(
+            "kernel occurs twice, and the job before takes whatever this does",
+            where, "one job per kernel, or conditions in `where` of all but "
+                   "the last");
+      }
+      if (!is_first && before->second->results() != job.results()) {
+        return InvalidRegisterJobs("jobs of one kernel differ in results",
+                                   where, "the same results for both");
+      }
+      before->second = &job;
       EK_RETURN_IF_ERROR(AddJob(job), where);
     }
     return std::move(view_);

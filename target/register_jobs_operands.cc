@@ -10,6 +10,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/layout.h"
 #include "target/register_jobs.h"
 
 // Where operands lie, and which jobs a descriptor allows.
@@ -224,6 +225,16 @@ absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
   EK_ASSIGN_OR_RETURN(const int64_t size,
                       evaluate(parsed.size, "size_bytes_expr"));
   layout.set_size_bytes(size);
+  if (parsed.reversed_bytes > 0) {
+    EK_ASSIGN_OR_RETURN(const int64_t address,
+                        AddressOf(job, operand, variables));
+    layout.set_first_byte(static_cast<int32_t>(address % parsed.reversed_bytes));
+    // Other sizes are illegal, and stay so.
+    if (size > 0 && size < kMaxLayoutBytes && size % parsed.reversed_bytes == 0 &&
+        layout.first_byte() > 0) {
+      layout.set_size_bytes(size + parsed.reversed_bytes);
+    }
+  }
   return layout;
 }
 

@@ -62,7 +62,8 @@ class FitChecker {
     return absl::OkStatus();
   }
 
-  absl::Status CheckRam() const {
+  // The bytes that activations take at least.
+  absl::StatusOr<int64_t> CheckRam() const {
     EK_ASSIGN_OR_RETURN(const std::vector<bool> certain, TensorsInRam());
     // The rest lies in RAM unless it fits engines' memory; input and output of
     // a foldable transpose count once.
@@ -97,7 +98,7 @@ class FitChecker {
     }
     const auto peak = std::max_element(need.begin(), need.end());
     const v1::ResolvedMemory ram = Together(machine_, memories_.rams);
-    if (*peak <= ram.capacity_bytes()) return absl::OkStatus();
+    if (*peak <= ram.capacity_bytes()) return *peak;
     const int64_t instant = peak - need.begin() - 1;
     std::vector<TensorId> alive = AliveAt(in_ram, instant);
     const std::vector<TensorId> others = AliveAt(moved, instant);
@@ -106,7 +107,8 @@ class FitChecker {
                           Largest(graph_, std::move(alive)));
   }
 
-  absl::Status CheckFlash() const {
+  // `activation_bytes` lie in the same memory.
+  absl::Status CheckFlash(int64_t activation_bytes) const {
     std::set<TensorId> counted;
     int64_t need = 0;
     const auto add = [&](int64_t bytes) {
@@ -129,8 +131,13 @@ class FitChecker {
       }
     }
     const v1::ResolvedMemory& flash = machine_.memories(memories_.flash);
+    add(activation_bytes);
     if (need <= flash.capacity_bytes()) return absl::OkStatus();
-    return MemoryTooSmall(flash, "weights and constants", AtLeast(need),
+    return MemoryTooSmall(flash,
+                          activation_bytes == 0
+                              ? "weights and constants"
+                              : "weights, constants and activations",
+                          AtLeast(need),
                           Largest(graph_, {counted.begin(), counted.end()}));
   }
 
@@ -160,7 +167,8 @@ class FitChecker {
                           FindBackend(machine_, engines_[i]));
       const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
       int64_t& bytes = tables[storage_[op.inputs[1]]];
-      bytes = std::min(bytes + backend->ConstantBytesBesideWeights(graph_, op),
+      bytes = std::min(bytes + backend->ConstantBytesBesideWeights(
+                                   graph_, op, machine_, engines_[i]),
                        3 * weights);
     }
     return tables;
@@ -313,8 +321,11 @@ absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
                       CertainEngines(deployed, capabilities, machine, offload));
   const FitChecker checker(deployed, engines, machine, memories);
   EK_RETURN_IF_ERROR(checker.CheckSram());
-  EK_RETURN_IF_ERROR(checker.CheckRam());
-  return checker.CheckFlash();
+  EK_ASSIGN_OR_RETURN(const int64_t activation_bytes, checker.CheckRam());
+  // Of several memories, those of the others may hold them.
+  const bool together =
+      memories.rams.size() == 1 && memories.rams[0] == memories.flash;
+  return checker.CheckFlash(together ? activation_bytes : 0);
 }
 
 }  // namespace edgekiln::compiler

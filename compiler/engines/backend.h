@@ -170,8 +170,9 @@ class EngineBackend {
                                      int32_t engine) const = 0;
 
   // Bytes that the engine's constants for an op with weights have beside them.
-  virtual int64_t ConstantBytesBesideWeights(const Graph& graph,
-                                             const Op& op) const = 0;
+  virtual int64_t ConstantBytesBesideWeights(const Graph& graph, const Op& op,
+                                             const v1::Machine& machine,
+                                             int32_t engine) const = 0;
 
   // About the predicted_cycles of Plan() with the whole machine and no recipe,
   // in cycles of the engine's clock, for less work: to choose an engine before

@@ -13,6 +13,7 @@
 #include "target/memories.h"
 #include "target/models/register_job/conditions.h"
 #include "target/models/register_job/samples.h"
+#include "target/models/register_job/tile_decisions.h"
 #include "target/pattern_ops.h"
 #include "target/register_jobs.h"
 
@@ -157,7 +158,7 @@ absl::Status CheckShift(const v1::OpPattern& pattern,
   const auto most = [&numerics](JobVariables& sample) {
     sample[V::kShift] = numerics.largest_shift();
   };
-  if (ToldSample(view, view.FindJob(job.kernel()), false, most).ok()) {
+  if (ToldSample(view, view.FindCode(job.code()), false, most).ok()) {
     return absl::OkStatus();
   }
   return NumericsError(pattern,
@@ -189,7 +190,7 @@ absl::Status CheckAbilities(const v1::OpPattern& pattern,
   }
   EK_ASSIGN_OR_RETURN(const RegisterJobsView view,
                       RegisterJobsView::Create(machine, engine));
-  const int32_t position = view.FindJob(job.kernel());
+  const int32_t position = view.FindCode(job.code());
   if (converts && !view.has_converter()) {
     return NumericsError(pattern,
                          "requantization: ADC, but no register tells converts",
@@ -281,13 +282,13 @@ class Model final : public EngineModel {
         return InvalidRegisterJobs(absl::StrCat("ops: no kernel computes ", op),
                                    where, "remove the pattern");
       }
-      const auto job = absl::c_find_if(jobs.jobs(), [kernel](const auto& j) {
-        return j.kernel() == kernel;
-      });
-      if (job != jobs.jobs().end()) {
-        EK_RETURN_IF_ERROR(CheckAbilities(pattern, machine, engine, *job));
-        continue;
+      bool found = false;
+      for (const Jobs::Job& job : jobs.jobs()) {
+        if (job.kernel() != kernel) continue;
+        EK_RETURN_IF_ERROR(CheckAbilities(pattern, machine, engine, job));
+        found = true;
       }
+      if (found) continue;
       return InvalidRegisterJobs(absl::StrCat("jobs: the pattern needs a job ",
                                               Jobs::Kernel_Name(kernel)),
                                  where, "add the job, or remove the pattern");
@@ -302,9 +303,8 @@ class Model final : public EngineModel {
   }
 
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
-      const google::protobuf::Any&) const override {
-    return InvalidRegisterJobs("the engine model has no decisions for recipes",
-                               "decisions", "remove them");
+      const google::protobuf::Any& decisions) const override {
+    return RepackTileDecisions(decisions);
   }
 };
 

@@ -80,8 +80,9 @@ class DlaBackend final : public EngineBackend {
     return CheckSmallestSram(chip, graph, layers);
   }
 
-  int64_t ConstantBytesBesideWeights(const Graph& graph,
-                                     const Op& op) const override {
+  int64_t ConstantBytesBesideWeights(const Graph& graph, const Op& op,
+                                     const v1::Machine& /*machine*/,
+                                     int32_t /*engine*/) const override {
     return graph.tensors[op.outputs[0]].shape.back() * kTableEntryBytes;
   }
 

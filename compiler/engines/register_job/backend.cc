@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/chip.h"
+#include "compiler/engines/register_job/dense_blocks.h"
 #include "compiler/engines/register_job/emit.h"
 #include "compiler/engines/register_job/operation.h"
 #include "compiler/engines/register_job/placement.h"
@@ -127,6 +128,22 @@ int32_t RamOf(const v1::Machine& machine) {
   return -1;
 }
 
+// The same with a depthwise convolution as dense blocks; nothing if it is none,
+// or their weights have no room.
+absl::StatusOr<std::optional<Placement>> DenseBlocks(const Chip& chip,
+                                                     const Region& region,
+                                                     int32_t ram,
+                                                     const Borders& borders) {
+  const Op& op = region.graph->ops[region.ops[0]];
+  if (!op.attributes.has_depthwise_conv2d()) return std::nullopt;
+  absl::StatusOr<Placement> placement =
+      PlaceOperands(chip, region, ram, borders, /*dense_blocks=*/true);
+  if (absl::IsUnimplemented(placement.status())) return std::nullopt;
+  EK_RETURN_IF_ERROR(placement.status());
+  if (!DenseBlocksFit(chip, region)) return std::nullopt;
+  return *std::move(placement);
+}
+
 class RegisterJobBackend final : public EngineBackend {
  public:
   bool HostDriven() const override { return true; }
@@ -213,10 +230,15 @@ class RegisterJobBackend final : public EngineBackend {
                           most);
   }
 
-  int64_t ConstantBytesBesideWeights(const Graph& graph,
-                                     const Op& op) const override {
+  int64_t ConstantBytesBesideWeights(const Graph& graph, const Op& op,
+                                     const v1::Machine& machine,
+                                     int32_t engine) const override {
+    bool tables = true;
+    for (const auto& job : machine.engines(engine).jobs().jobs()) {
+      tables = tables && job.results() == v1::RegisterJobs::BY_TABLE;
+    }
     return graph.tensors[op.outputs[0]].shape.back() *
-           target::kJobTableEntryBytes;
+           (tables ? target::kJobTableEntryBytes : target::kJobBiasBytes);
   }
 
   absl::StatusOr<int64_t> EstimateCycles(const Region& region,
@@ -238,16 +260,24 @@ class RegisterJobBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const Placement resident,
                         PlaceOperands(chip, region, ram, residents));
     const auto cycles = EstimateRegion(*region.graph, resident, capacity);
-    if (!absl::IsResourceExhausted(cycles.status())) return cycles;
-    return EstimateRegion(*region.graph, in_ram, capacity);
+    if (absl::IsResourceExhausted(cycles.status())) {
+      return EstimateRegion(*region.graph, in_ram, capacity);
+    }
+    EK_RETURN_IF_ERROR(cycles.status());
+    EK_ASSIGN_OR_RETURN(const std::optional<Placement> blocks,
+                        DenseBlocks(chip, region, ram, residents));
+    if (!blocks) return cycles;
+    const auto other = EstimateRegion(*region.graph, *blocks, capacity);
+    return other.ok() ? std::min(*cycles, *other) : cycles;
   }
 
   absl::StatusOr<v1::RegionPlan> Plan(
       const Region& region, const Budget& budget, const v1::Machine& machine,
       int32_t engine, const google::protobuf::Any& recipe) const override {
-    if (!recipe.type_url().empty()) {
+    TileDecisions decisions;
+    if (!recipe.type_url().empty() && !recipe.UnpackTo(&decisions)) {
       return absl::InvalidArgumentError(
-          "a recipe decides nothing for this engine's model");
+          "the recipe's decisions are another model's");
     }
     if (std::ssize(budget.memory_bytes) != machine.memories_size()) {
       return absl::InvalidArgumentError(
@@ -257,11 +287,22 @@ class RegisterJobBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const Borders borders, BordersOf(region, budget, chip));
     EK_ASSIGN_OR_RETURN(const Placement placement,
                         PlaceOperands(chip, region, RamOf(machine), borders));
+    const int64_t bytes =
+        std::min(budget.memory_bytes[chip.memory()],
+                 machine.memories(chip.memory()).capacity_bytes());
     EK_ASSIGN_OR_RETURN(
         v1::RegionPlan plan,
-        PlanRegion(*region.graph, placement,
-                   std::min(budget.memory_bytes[chip.memory()],
-                            machine.memories(chip.memory()).capacity_bytes())));
+        PlanRegion(*region.graph, placement, bytes, decisions));
+    if (!decisions.no_dense_blocks()) {
+      EK_ASSIGN_OR_RETURN(const std::optional<Placement> blocks,
+                          DenseBlocks(chip, region, RamOf(machine), borders));
+      if (blocks) {
+        auto other = PlanRegion(*region.graph, *blocks, bytes, decisions);
+        if (other.ok() && other->predicted_cycles() < plan.predicted_cycles()) {
+          plan = *std::move(other);
+        }
+      }
+    }
     plan.set_engine(engine);
     for (const Budget::Border& border : budget.borders) {
       v1::RegionPlan::Border& written = *plan.add_borders();
@@ -283,8 +324,10 @@ class RegisterJobBackend final : public EngineBackend {
                           ReadBorder(region, chip, border.tensor(),
                                      border.memory(), border.layout()));
     }
-    EK_ASSIGN_OR_RETURN(const Placement placement,
-                        PlaceOperands(chip, region, memory.ram, borders));
+    EK_ASSIGN_OR_RETURN(const bool dense_blocks, HasDenseBlocks(plan));
+    EK_ASSIGN_OR_RETURN(
+        const Placement placement,
+        PlaceOperands(chip, region, memory.ram, borders, dense_blocks));
     return EmitRegion(*region.graph, placement, plan, memory);
   }
 

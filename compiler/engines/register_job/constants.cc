@@ -90,9 +90,59 @@ std::string BiasBytes(const Graph& graph, const Operation& operation) {
   return std::string(static_cast<size_t>(operation.out.c) * 4, '\0');
 }
 
+// Each block as a dense convolution of its channels alone.
+absl::StatusOr<Constants> PackBlocks(const Graph& graph,
+                                     const Placement& placement,
+                                     const WholeConstants& whole) {
+  const Operation& operation = placement.operation;
+  const std::string biases = BiasBytes(graph, operation);
+  Constants constants;
+  constants.offsets = {0};
+  constants.bytes.resize(static_cast<size_t>(whole.bytes), '\0');
+  char* at = constants.bytes.data();
+  for (int64_t begin = 0; begin < operation.out.c; begin += placement.block) {
+    const Cut c = {begin,
+                   std::min(begin + placement.block, operation.out.c), begin,
+                   std::min(begin + placement.block, operation.out.c)};
+    target::JobVariables variables = VariablesOfAll(operation);
+    variables[target::JobVariable::kInC] = c.size();
+    variables[target::JobVariable::kOutC] = c.size();
+    variables[target::JobVariable::kWeightsAddr] = 0;
+    EK_ASSIGN_OR_RETURN(
+        const v1::Layout weights,
+        LayoutOf(placement, target::JobOperand::kWeights, variables));
+    EK_ASSIGN_OR_RETURN(
+        const v1::Layout bias,
+        LayoutOf(placement, target::JobOperand::kBias, variables));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t bias_address,
+        placement.chip->view().AddressOf(
+            placement.job, target::JobOperand::kBias, variables));
+    EK_ASSIGN_OR_RETURN(const target::Layout weight_layout,
+                        target::Layout::Create(weights));
+    EK_ASSIGN_OR_RETURN(const target::Layout bias_layout,
+                        target::Layout::Create(bias));
+    // [o][h][w] of the depthwise convolution; [o][h][w][i] here.
+    const std::string own = DenseWeights(graph, operation, c);
+    const int64_t taps = std::ssize(own) / c.size();
+    std::string dense(own.size() * static_cast<size_t>(c.size()), '\0');
+    for (int64_t o = 0; o < c.size(); ++o) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        dense[(o * taps + tap) * c.size() + o] = own[o * taps + tap];
+      }
+    }
+    weight_layout.Scatter(dense.data(), at);
+    bias_layout.Scatter(biases.data() + begin * 4,
+                        at + bias_address - bias.first_byte());
+    at += whole.block_bytes;
+  }
+  return constants;
+}
+
 absl::StatusOr<Constants> PackWhole(const Graph& graph,
                                     const Placement& placement) {
   EK_ASSIGN_OR_RETURN(const WholeConstants whole, WholeConstantsOf(placement));
+  if (placement.block > 0) return PackBlocks(graph, placement, whole);
   EK_ASSIGN_OR_RETURN(const target::Layout weights,
                       target::Layout::Create(whole.weights));
   EK_ASSIGN_OR_RETURN(const target::Layout bias,

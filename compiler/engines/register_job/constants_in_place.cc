@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "target/layout_parts.h"
 #include "target/register_jobs.h"
@@ -46,7 +47,12 @@ bool IsPart(const v1::Layout& whole, int64_t offset, const Cut& c,
 }  // namespace
 
 absl::StatusOr<WholeConstants> WholeConstantsOf(const Placement& placement) {
-  target::JobVariables all = VariablesOfAll(placement.operation);
+  const Operation& operation = placement.operation;
+  target::JobVariables all = VariablesOfAll(operation);
+  if (placement.block > 0) {
+    all[target::JobVariable::kInC] = placement.block;
+    all[target::JobVariable::kOutC] = placement.block;
+  }
   all[target::JobVariable::kWeightsAddr] = 0;
   EK_ASSIGN_OR_RETURN(
       Found weights,
@@ -63,11 +69,21 @@ absl::StatusOr<WholeConstants> WholeConstantsOf(const Placement& placement) {
   whole.bias_offset = bias.offset;
   whole.weights = std::move(weights.layout);
   whole.bias = std::move(bias.layout);
+  if (placement.block > 0) {
+    whole.block_bytes = whole.bytes;
+    whole.bytes *= CeilDiv(operation.out.c, placement.block);
+  }
   return whole;
 }
 
 absl::StatusOr<std::optional<int64_t>> AddressOfPart(
     const Placement& placement, const WholeConstants& whole, const Cut& c) {
+  if (placement.block > 0) {
+    const bool one_block =
+        c.begin % placement.block == 0 && c.size() <= placement.block;
+    if (!one_block) return std::nullopt;
+    return c.begin / placement.block * whole.block_bytes;
+  }
   std::vector<int64_t> begin(whole.weights.extents_size(), 0);
   std::vector<int64_t> extents(whole.weights.extents().begin(),
                                whole.weights.extents().end());

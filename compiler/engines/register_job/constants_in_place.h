@@ -14,10 +14,13 @@ namespace edgekiln::compiler::register_job {
 
 // Where the constants of a whole op lie that jobs read in place.
 struct WholeConstants {
-  v1::Layout weights;  // From their first byte on.
+  // From their first byte on. Of dense blocks, those of a whole block, and
+  // `bytes` the bytes of all, one after the other.
+  v1::Layout weights;
   v1::Layout bias;
   int64_t bias_offset = 0;  // From there.
   int64_t bytes = 0;
+  int64_t block_bytes = 0;  // Of a dense block; else 0.
 };
 
 // OUT_OF_RANGE if the descriptor's expressions give no such places.

@@ -1,5 +1,6 @@
 #include "compiler/engines/register_job/placement.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,14 +35,15 @@ namespace {
 
 // The first of the kernel's jobs that some cut of the op can be: of its image
 // whole, and a channel.
-absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation) {
+absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
+                                v1::RegisterJobs::Kernel kernel) {
   const v1::RegisterJobs& jobs = chip.view().jobs();
   absl::Status refusal = absl::InvalidArgumentError(absl::StrCat(
       "engine ", chip.machine().engines(chip.engine()).name(), " has no job ",
-      v1::RegisterJobs::Kernel_Name(operation.kernel)));
+      v1::RegisterJobs::Kernel_Name(kernel)));
   bool first = true;
   for (int32_t j = 0; j < jobs.jobs_size(); ++j) {
-    if (jobs.jobs(j).kernel() != operation.kernel) continue;
+    if (jobs.jobs(j).kernel() != kernel) continue;
     const TileSet tiles(operation, {operation.out.h, operation.out.w, 1});
     JobVariables variables =
         VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
@@ -54,6 +56,42 @@ absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation) {
     first = false;
   }
   return refusal;
+}
+
+// The convolution that computes blocks of channels of a depthwise one, and how
+// many it computes side by side.
+absl::Status UseDenseBlocks(const Chip& chip, Placement& placement) {
+  const Operation& operation = placement.operation;
+  const auto none = [](absl::string_view why) {
+    return absl::UnimplementedError(absl::StrCat("no dense blocks: ", why));
+  };
+  if (operation.kernel != v1::RegisterJobs::DEPTHWISE_CONVOLUTION ||
+      operation.depth_multiplier != 1 || operation.out.c == 1) {
+    return none("the op is no depthwise convolution of several channels");
+  }
+  // Not one of a single pixel or channel.
+  Operation block = operation;
+  block.in.c = block.out.c = 2;
+  block.kernel = v1::RegisterJobs::CONVOLUTION;
+  const auto job = FindJob(chip, block, block.kernel);
+  if (!job.ok()) return none(job.status().message());
+  placement.job = *job;
+  const v1::RegisterJobs::Job& found = chip.view().jobs().jobs(*job);
+  if (found.results() != v1::RegisterJobs::BY_SHIFT ||
+      chip.view().MemoryOf(*job, JobOperand::kWeights) == chip.memory()) {
+    return none("convolutions read their weights elsewhere");
+  }
+  EK_ASSIGN_OR_RETURN(const v1::Layout weights,
+                      chip.view().OperandLayout(*job, JobOperand::kWeights,
+                                                VariablesOfAll(operation)));
+  for (const v1::Layout::Term& term : weights.terms()) {
+    if (term.axis() == 0) {
+      placement.block = std::max(placement.block, term.modulo());
+    }
+  }
+  placement.block = std::min(placement.block, operation.out.c);
+  if (placement.block < 2) return none("the engine has one channel at a time");
+  return absl::OkStatus();
 }
 
 // Memory and layout of the output must equal the input's.
@@ -76,7 +114,8 @@ absl::Status CheckOver(const Placement& placement) {
 }  // namespace
 
 absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
-                                        int32_t ram, const Borders& borders) {
+                                        int32_t ram, const Borders& borders,
+                                        bool dense_blocks) {
   if (region.ops.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("a region of ", region.ops.size(),
@@ -87,7 +126,12 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   EK_ASSIGN_OR_RETURN(placement.operation,
                       OperationOf(*region.graph, region.ops[0]));
   Operation& operation = placement.operation;
-  EK_ASSIGN_OR_RETURN(placement.job, FindJob(chip, operation));
+  if (dense_blocks) {
+    EK_RETURN_IF_ERROR(UseDenseBlocks(chip, placement));
+  } else {
+    EK_ASSIGN_OR_RETURN(placement.job,
+                        FindJob(chip, operation, operation.kernel));
+  }
   const v1::RegisterJobs::Job& job = chip.view().jobs().jobs(placement.job);
   operation.variables[target::JobVariable::kKernel] = job.code();
   if (job.results() == v1::RegisterJobs::BY_SHIFT) {

@@ -34,6 +34,8 @@ struct Placement {
   Operand output;
   // Jobs read weights and biases where they lie in system memory.
   bool constants_in_place = false;
+  // Of a depthwise convolution as dense ones: channels of each. 0: it is none.
+  int64_t block = 0;
 
   // Whether a tile may be several jobs.
   bool cuts_jobs() const;
@@ -53,8 +55,11 @@ using Borders = absl::flat_hash_map<TensorId, Border>;  // By storage.
 // INVALID_ARGUMENT if the region is not one op, or the engine has no job for
 // it; UNIMPLEMENTED if no layout expresses the job's view of a border, or the
 // output cannot overwrite that input.
+// `dense_blocks`: a depthwise convolution as dense ones of blocks of channels;
+// UNIMPLEMENTED if the engine has no job for that.
 absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
-                                        int32_t ram, const Borders& borders);
+                                        int32_t ram, const Borders& borders,
+                                        bool dense_blocks = false);
 
 // Layout that the engine gives an operand of the job with these variables.
 absl::StatusOr<v1::Layout> LayoutOf(const Placement& placement,

@@ -15,7 +15,6 @@
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/schedule.h"
 #include "compiler/engines/register_job/search.h"
-#include "edgekiln/v1/engines/register_job.pb.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -38,10 +37,10 @@ absl::Status RegisterTooNarrow(const Op& layer, const absl::Status& smallest) {
 // RESOURCE_EXHAUSTED if nothing fits, UNIMPLEMENTED if a register is too narrow
 // for the smallest tile.
 absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
-                              int64_t bytes) {
+                              int64_t bytes, const TileDecisions& decisions) {
   const Op& layer = graph.ops[placement.operation.op_index];
   EK_ASSIGN_OR_RETURN(const std::optional<Choice> best,
-                      BestChoice(placement, bytes),
+                      BestChoice(placement, bytes, decisions),
                       absl::StrCat("op ", layer.id, " (", layer.kind(), ")"));
   if (best) return *best;
   const auto need = SmallestBytes(placement);
@@ -54,7 +53,8 @@ absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
                         chip.machine().memories(chip.memory()), bytes, *need);
 }
 
-v1::register_job::RegionDecisions ToProto(const Decision& decision) {
+v1::register_job::RegionDecisions ToProto(const Decision& decision,
+                                          bool dense_blocks) {
   v1::register_job::RegionDecisions decisions;
   decisions.set_rows(decision.tiling.rows);
   decisions.set_columns(decision.tiling.columns);
@@ -63,6 +63,7 @@ v1::register_job::RegionDecisions ToProto(const Decision& decision) {
   decisions.set_input_rooms(decision.input_rooms);
   decisions.set_constant_rooms(decision.constant_rooms);
   decisions.set_output_rooms(decision.output_rooms);
+  decisions.set_dense_blocks(dense_blocks);
   return decisions;
 }
 
@@ -90,8 +91,10 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
 
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
                                           const Placement& placement,
-                                          int64_t bytes) {
-  EK_ASSIGN_OR_RETURN(const Choice choice, Choose(graph, placement, bytes));
+                                          int64_t bytes,
+                                          const TileDecisions& decisions) {
+  EK_ASSIGN_OR_RETURN(const Choice choice,
+                      Choose(graph, placement, bytes, decisions));
   EK_ASSIGN_OR_RETURN(const Schedule schedule,
                       Schedule::Create(placement, choice.decision));
   const Chip& chip = *placement.chip;
@@ -146,7 +149,8 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
     need.set_bytes(bytes);
   }
   plan.set_predicted_cycles(chip.EngineCycles(clock.End()));
-  plan.mutable_decisions()->PackFrom(ToProto(choice.decision));
+  plan.mutable_decisions()->PackFrom(
+      ToProto(choice.decision, placement.block > 0));
   return plan;
 }
 
@@ -163,8 +167,17 @@ StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs) {
 absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
                                        const Placement& placement,
                                        int64_t bytes) {
-  EK_ASSIGN_OR_RETURN(const Choice choice, Choose(graph, placement, bytes));
+  EK_ASSIGN_OR_RETURN(const Choice choice,
+                      Choose(graph, placement, bytes, TileDecisions()));
   return placement.chip->EngineCycles(choice.cycles);
+}
+
+absl::StatusOr<bool> HasDenseBlocks(const v1::RegionPlan& plan) {
+  v1::register_job::RegionDecisions decisions;
+  if (!plan.decisions().UnpackTo(&decisions)) {
+    return absl::InvalidArgumentError("the region's plan is another engine's");
+  }
+  return decisions.dense_blocks();
 }
 
 absl::StatusOr<Decision> DecisionOf(const Operation& operation,

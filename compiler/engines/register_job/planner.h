@@ -9,16 +9,21 @@
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/sequence.h"
 #include "compiler/engines/register_job/tile_costs.h"
+#include "edgekiln/v1/engines/register_job.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 
 namespace edgekiln::compiler::register_job {
 
+using v1::register_job::TileDecisions;
+
 // The fastest plan found that uses at most `bytes` of the engine's memory;
-// engine and ops are not set. RESOURCE_EXHAUSTED names op, memory and the bytes
+// engine and ops are not set. `decisions` are a
+// recipe's. RESOURCE_EXHAUSTED names op, memory and the bytes
 // that suffice.
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
                                           const Placement& placement,
-                                          int64_t bytes);
+                                          int64_t bytes,
+                                          const TileDecisions& decisions);
 
 // Cycles of that plan, of the engine's clock, without building it.
 absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
@@ -38,6 +43,10 @@ StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs);
 absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             const v1::ResolvedMemory& memory, int64_t bytes,
                             int64_t need);
+
+// Whether a plan computes a depthwise convolution as dense blocks. Errors as
+// below.
+absl::StatusOr<bool> HasDenseBlocks(const v1::RegionPlan& plan);
 
 // The decision recorded in a plan. INVALID_ARGUMENT if the plan is of another
 // engine model or op.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "target/models/register_job/tile_decisions.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -158,11 +159,12 @@ struct Candidate {
 
 class Searcher {
  public:
-  Searcher(const Placement& placement, int64_t bytes)
+  Searcher(const Placement& placement, int64_t bytes, bool one_room = false)
       : placement_(placement),
         costs_(placement),
         resident_bytes_(ResidentBytes(placement)),
-        bytes_(bytes) {}
+        bytes_(bytes),
+        one_room_(one_room) {}
 
   absl::StatusOr<std::optional<Choice>> Run() {
     EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
@@ -188,6 +190,24 @@ class Searcher {
     }
     if (!best_ && too_long_) return TooLong();
     return std::move(best_);
+  }
+
+  // As a recipe says.
+  absl::StatusOr<std::optional<Choice>> RunAttempts(
+      const v1::register_job::TileDecisions& decisions) {
+    EK_ASSIGN_OR_RETURN(const target::Expression objective,
+                        target::ObjectiveOf(decisions));
+    EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
+                        AllTilings(placement_));
+    for (const auto& attempt : decisions.attempts()) {
+      EK_ASSIGN_OR_RETURN(const std::optional<Tiling> tiling,
+                          Attempt(attempt, objective, tilings));
+      if (!tiling) continue;
+      EK_ASSIGN_OR_RETURN(const bool legal,
+                          Time({0, *tiling, /*channels_outer=*/true}));
+      if (legal) return std::move(best_);
+    }
+    return std::nullopt;
   }
 
   absl::StatusOr<int64_t> Smallest() {
@@ -220,6 +240,36 @@ class Searcher {
   }
 
  private:
+  // The tiling that fits with the largest objective.
+  absl::StatusOr<std::optional<Tiling>> Attempt(
+      const v1::register_job::TileDecisions::Attempt& attempt,
+      const target::Expression& objective, const std::vector<Tiling>& tilings) {
+    const Operation& operation = placement_.operation;
+    std::optional<Tiling> best;
+    int64_t most = 0;
+    for (const Tiling& tiling : tilings) {
+      if ((attempt.whole_rows() && tiling.rows != operation.out.h) ||
+          (attempt.whole_columns() && tiling.columns != operation.out.w) ||
+          (attempt.whole_channels() && tiling.channels != operation.out.c)) {
+        continue;
+      }
+      const TileSet tiles(operation, tiling);
+      EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+      if (!needs || !Fits(*needs, {})) continue;
+      EK_ASSIGN_OR_RETURN(
+          const auto start, StartCyclesOf(placement_, JobsOf(tiles, *needs)));
+      if (!start) continue;
+      const target::JobVariables first = VariablesOf(
+          operation, tiles.h.cuts[0], tiles.w.cuts[0], tiles.c.cuts[0]);
+      EK_ASSIGN_OR_RETURN(const int64_t value,
+                          objective.Evaluate(first.values()));
+      if (best && value <= most) continue;
+      best = tiling;
+      most = value;
+    }
+    return best;
+  }
+
   // Every tiling that fits takes more than kMaxPlannedCycles.
   absl::Status TooLong() const {
     const Chip& chip = *placement_.chip;
@@ -298,12 +348,12 @@ class Searcher {
     timed_tiles_ += jobs.tiles();
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
-    const bool one = tiles.tiles() == 1;
+    const bool one = one_room_ || tiles.tiles() == 1;
     const bool moves_input =
         needs->input == Access::kMoved || needs->input2 == Access::kMoved;
     const bool stores = needs->output == Access::kMoved;
     const bool loads_again =
-        needs->constant_bytes > 0 && tiles.c.cuts.size() > 1;
+        !one && needs->constant_bytes > 0 && tiles.c.cuts.size() > 1;
     for (int32_t input = 1; input <= (moves_input && !one ? 2 : 1); ++input) {
       for (int32_t constant = 1; constant <= (loads_again ? 2 : 1);
            ++constant) {
@@ -364,6 +414,7 @@ class Searcher {
   TileCosts costs_;
   const int64_t resident_bytes_;
   const int64_t bytes_;
+  const bool one_room_;
   std::optional<int64_t> start_cycles_;
   int64_t timed_tiles_ = 0;
   bool too_long_ = false;  // Some tiling fits and exceeds kMaxPlannedCycles.
@@ -372,9 +423,12 @@ class Searcher {
 
 }  // namespace
 
-absl::StatusOr<std::optional<Choice>> BestChoice(const Placement& placement,
-                                                 int64_t bytes) {
-  return Searcher(placement, bytes).Run();
+absl::StatusOr<std::optional<Choice>> BestChoice(
+    const Placement& placement, int64_t bytes,
+    const v1::register_job::TileDecisions& decisions) {
+  Searcher searcher(placement, bytes, decisions.one_room());
+  return decisions.attempts().empty() ? searcher.Run()
+                                      : searcher.RunAttempts(decisions);
 }
 
 absl::StatusOr<int64_t> SmallestBytes(const Placement& placement) {

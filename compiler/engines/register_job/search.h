@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/sequence.h"
+#include "edgekiln/v1/engines/register_job.pb.h"
 
 // How an op is cut, for few cycles by the engine's occupancy and the costs of
 // moves.
@@ -43,10 +44,12 @@ struct Choice {
   int64_t cycles = 0;  // Of the host's clock, from the first step to the end.
 };
 
-// Nothing if no tiling fits `bytes` of the engine's memory. OUT_OF_RANGE if all
-// that fit exceed kMaxPlannedCycles.
-absl::StatusOr<std::optional<Choice>> BestChoice(const Placement& placement,
-                                                 int64_t bytes);
+// Nothing if no tiling fits `bytes` of the engine's memory. With attempts of a
+// recipe, the first one's tiling with the largest objective, channels in the
+// outer loop. OUT_OF_RANGE if all that fit exceed kMaxPlannedCycles.
+absl::StatusOr<std::optional<Choice>> BestChoice(
+    const Placement& placement, int64_t bytes,
+    const v1::register_job::TileDecisions& decisions);
 
 // The fewest bytes of the engine's memory that any tiling of the search needs.
 // OUT_OF_RANGE if the registers can express no tiling: names the register or

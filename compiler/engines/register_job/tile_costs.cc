@@ -282,6 +282,7 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
   std::vector<int64_t> sizes;
   for (int64_t n = channels; n > 0;
        n = n > kJobBlock ? (n - 1) / kJobBlock * kJobBlock : n / 2) {
+    if (placement_.block > 0 && n > placement_.block) continue;
     const bool whole = channels == operation.out.c || channels % n == 0;
     if (whole && IsLegal(operation, {1, 1, n})) sizes.push_back(n);
   }

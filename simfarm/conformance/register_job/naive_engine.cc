@@ -407,9 +407,6 @@ class Engine final : public NaiveEngine {
       }
       operand.end += furthest;
     }
-    while (operand.group != 0 && operand.end % operand.group != 0) {
-      ++operand.end;
-    }
   }
 
   // Makes the address one from the memory's base; false if it is outside.
@@ -418,6 +415,10 @@ class Engine final : public NaiveEngine {
         static_cast<int64_t>(machine_.memories(operand.memory).base_address());
     const auto size =
         static_cast<int64_t>(memories_.at(operand.memory)->size());
+    while (operand.group != 0 &&
+           (operand.address + operand.end) % operand.group != 0) {
+      ++operand.end;
+    }
     return operand.address >= 0 && operand.address <= size &&
            operand.end <= size - operand.address;
   }

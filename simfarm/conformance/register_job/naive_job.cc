@@ -105,7 +105,7 @@ class Computation {
       at += digit * term.stride;
     }
     return memories_.at(operand.memory)
-        ->at(operand.address + NaivePlace(at, operand.group));
+        ->at(NaivePlace(operand.address + at, operand.group));
   }
 
   int64_t Load(const char* name, const Index& index) const {

@@ -22,7 +22,7 @@ constexpr int32_t kHostIndex = -1;
 // Offsets of the bytes of all elements, row-major.
 Addresses OffsetsOf(const std::vector<int64_t>& extents,
                     const std::vector<NaiveOperand::Term>& terms, int64_t bytes,
-                    int64_t group) {
+                    int64_t first, int64_t group) {
   Addresses offsets;
   int64_t elements = 1;
   for (const int64_t extent : extents) elements *= extent;
@@ -40,7 +40,7 @@ Addresses OffsetsOf(const std::vector<int64_t>& extents,
       at += digit * term.stride;
     }
     for (int64_t i = 0; i < bytes; ++i) {
-      offsets.push_back(NaivePlace(at + i, group));
+      offsets.push_back(NaivePlace(first + at + i, group));
     }
   }
   return offsets;
@@ -55,7 +55,8 @@ Addresses OffsetsOf(const v1::Layout& layout) {
                      .stride = term.stride_bytes()});
   }
   return OffsetsOf({layout.extents().begin(), layout.extents().end()}, terms,
-                   layout.element_bits() / 8, layout.reversed_bytes());
+                   layout.element_bits() / 8, layout.first_byte(),
+                   layout.reversed_bytes());
 }
 
 bool Has(const std::vector<bool>& bytes, uint64_t at) {
@@ -389,8 +390,12 @@ class Inference {
       for (const auto& [name, operand] : engine.registers->job().operands) {
         if ((name == "out") != writes) continue;
         Addresses bytes = OffsetsOf(operand.extents, operand.terms,
-                                    operand.bytes, operand.group);
-        for (uint64_t& each : bytes) each += operand.address;
+                                    operand.bytes, /*first=*/0, /*group=*/0);
+        for (uint64_t& each : bytes) {
+          each = static_cast<uint64_t>(
+              NaivePlace(operand.address + static_cast<int64_t>(each),
+                         operand.group));
+        }
         Touch(index, operand.memory, bytes, writes);
         if (!Fine()) return;
         for (const uint64_t at : bytes) touched[operand.memory][at] = true;

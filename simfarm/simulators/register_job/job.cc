@@ -165,7 +165,8 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
     return JobError(std::string(address.status().message()), name);
   }
   place.memory = view.MemoryOf(position, which);
-  place.address = static_cast<uint64_t>(*address);
+  // The begin of a group of reversed bytes.
+  place.address = static_cast<uint64_t>(*address - message->first_byte());
   place.bytes = layout->end_bytes();
   EK_RETURN_IF_ERROR(CheckPlace(name, place.address, place.bytes,
                                 layout->element_bytes(), chip, place.memory,
@@ -181,7 +182,7 @@ absl::StatusOr<bool> LiesInPlace(const target::RegisterJobsView& view,
   if (job.operand(which).address != job.operand(JobOperand::kOut).address) {
     return false;
   }
-  const int32_t position = view.FindJob(job.kernel);
+  const int32_t position = view.FindCode(job[V::kKernel]);
   EK_ASSIGN_OR_RETURN(const v1::Layout read,
                       view.OperandLayout(position, which, job.variables));
   EK_ASSIGN_OR_RETURN(

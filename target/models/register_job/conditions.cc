@@ -146,9 +146,12 @@ absl::StatusOr<std::vector<Condition>> JobConditions(const v1::Machine& machine,
   std::vector<Condition> conditions;
   const Jobs& jobs = machine.engines(engine).jobs();
   const Jobs::Kernel kernel = JobKernelOf(op);
-  const auto job = absl::c_find_if(
-      jobs.jobs(), [kernel](const auto& j) { return j.kernel() == kernel; });
-  if (job == jobs.jobs().end()) return conditions;
+  // Of several jobs, the last takes what those before it do not.
+  const Jobs::Job* job = nullptr;
+  for (const Jobs::Job& each : jobs.jobs()) {
+    if (each.kernel() == kernel) job = &each;
+  }
+  if (job == nullptr) return conditions;
   EK_RETURN_IF_ERROR(AddWhere(machine, *job, op, conditions));
   EK_RETURN_IF_ERROR(AddRegisters(machine, jobs, *job, op, conditions));
   // Without a window, batch counts as rows.

@@ -129,8 +129,9 @@ class TinyVectorBackend final : public EngineBackend {
                       Capacities(machine));
   }
 
-  int64_t ConstantBytesBesideWeights(const Graph& /*graph*/,
-                                     const Op& /*op*/) const override {
+  int64_t ConstantBytesBesideWeights(const Graph& /*graph*/, const Op& /*op*/,
+                                     const v1::Machine& /*machine*/,
+                                     int32_t /*engine*/) const override {
     return 0;
   }
 
