@@ -285,8 +285,11 @@ class RegisterJobBackend final : public EngineBackend {
     }
     EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
     EK_ASSIGN_OR_RETURN(const Borders borders, BordersOf(region, budget, chip));
-    EK_ASSIGN_OR_RETURN(const Placement placement,
+    EK_ASSIGN_OR_RETURN(Placement placement,
                         PlaceOperands(chip, region, RamOf(machine), borders));
+    placement.by_row =
+        decisions.additions_by_row() &&
+        placement.operation.kernel == v1::RegisterJobs::ADDITION;
     const int64_t bytes =
         std::min(budget.memory_bytes[chip.memory()],
                  machine.memories(chip.memory()).capacity_bytes());
@@ -324,10 +327,11 @@ class RegisterJobBackend final : public EngineBackend {
                           ReadBorder(region, chip, border.tensor(),
                                      border.memory(), border.layout()));
     }
-    EK_ASSIGN_OR_RETURN(const bool dense_blocks, HasDenseBlocks(plan));
+    EK_ASSIGN_OR_RETURN(const Form form, FormOf(plan));
     EK_ASSIGN_OR_RETURN(
-        const Placement placement,
-        PlaceOperands(chip, region, memory.ram, borders, dense_blocks));
+        Placement placement,
+        PlaceOperands(chip, region, memory.ram, borders, form.dense_blocks));
+    placement.by_row = form.by_row;
     return EmitRegion(*region.graph, placement, plan, memory);
   }
 

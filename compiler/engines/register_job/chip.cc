@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "target/layout_parts.h"
 #include "target/memories.h"
 #include "target/move_cost.h"
 
@@ -162,6 +163,27 @@ int64_t Chip::EngineCycles(int64_t host_cycles) const {
 
 int64_t Chip::Aligned(int64_t bytes) const {
   return RoundUp(bytes, alignment_bytes());
+}
+
+absl::StatusOr<Chip::Move> MoveByRow(const Chip& chip, int32_t from,
+                                     const v1::Layout& from_layout,
+                                     const v1::Layout& to_layout,
+                                     const Chip::Move& whole) {
+  if (whole.rearranges) return whole;
+  const int64_t rows = from_layout.extents(0) * from_layout.extents(2);
+  const auto row_of = [](const v1::Layout& layout) {
+    return target::PartOf(layout, {0, 0, 0}, {1, layout.extents(1), 1});
+  };
+  const auto there = row_of(from_layout);
+  const auto here = row_of(to_layout);
+  if (!there || !here) return whole;
+  EK_ASSIGN_OR_RETURN(
+      Chip::Move row,
+      chip.MoveBetween(from, there->layout, chip.memory(), here->layout));
+  if (row.rearranges) return whole;
+  row.host_cycles *= rows;
+  row.by_row = true;
+  return row;
 }
 
 }  // namespace edgekiln::compiler::register_job

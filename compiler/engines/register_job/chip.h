@@ -51,6 +51,7 @@ class Chip {
     // count nothing but bytes.
     bool rearranges = false;
     int32_t window = -1;  // The link's, an engine.
+    bool by_row = false;  // See MoveByRow().
   };
   // UNIMPLEMENTED if no link of the host's joins the memories.
   absl::StatusOr<Move> MoveBetween(int32_t from, const v1::Layout& from_layout,
@@ -81,6 +82,14 @@ class Chip {
   int32_t ram_ = -1;
   std::optional<target::HostCosts> copy_costs_;
 };
+
+// The move as one of each row of each channel, if the link can do that with
+// arrays of {h, w, c} in these layouts and it is none that rearranges: else
+// `whole`, that of all at once.
+absl::StatusOr<Chip::Move> MoveByRow(const Chip& chip, int32_t from,
+                                     const v1::Layout& from_layout,
+                                     const v1::Layout& to_layout,
+                                     const Chip::Move& whole);
 
 }  // namespace edgekiln::compiler::register_job
 

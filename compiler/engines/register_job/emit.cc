@@ -91,6 +91,7 @@ class Emitter {
     const End room = {InEngine(planned.place), IndexOf(planned.room)};
     const End from = planned.stores ? room : outside;
     const End to = planned.stores ? outside : room;
+    if (planned.move.by_row) return AddRows(from, planned, to, steps);
     if (!planned.move.rearranges) {
       AddMove(from, to, planned.move.link, steps);
       return absl::OkStatus();
@@ -119,6 +120,29 @@ class Emitter {
     move.set_to_layout(to.layout);
     move.set_layer(layer());
     move.set_link(link);
+  }
+
+  // A tile's rows, each a move of its own.
+  absl::Status AddRows(const End& from, const MoveStep& planned, const End& to,
+                       std::vector<v1::Program::Step>& steps) {
+    const v1::Layout& whole = planned.tensor;
+    for (int64_t c = 0; c < whole.extents(2); ++c) {
+      for (int64_t h = 0; h < whole.extents(0); ++h) {
+        const auto there = target::PartOf(whole, {h, 0, c},
+                                          {1, whole.extents(1), 1});
+        const auto here = target::PartOf(planned.room, {h, 0, c},
+                                         {1, whole.extents(1), 1});
+        if (!there || !here) return absl::InternalError("a row without layout");
+        const auto part = [&](const End& end, const target::Part& row) {
+          End moved = {end.location, IndexOf(row.layout)};
+          moved.location.set_address(end.location.address() +
+                                     static_cast<uint64_t>(row.offset));
+          return moved;
+        };
+        AddMove(part(from, *there), part(to, *here), planned.move.link, steps);
+      }
+    }
+    return absl::OkStatus();
   }
 
   v1::Location RecordLocation() const {

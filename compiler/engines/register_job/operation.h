@@ -45,8 +45,8 @@ struct Operation {
   WindowAxis horizontal;
   int64_t depth_multiplier = 1;
   // A tile that covers a whole output axis takes the whole input axis,
-  // including elements that no window reads, so that jobs can use a resident
-  // tensor in place.
+  // including elements that no window reads: so jobs can use a resident tensor
+  // in place, and a move has no gaps.
   bool takes_whole_axes = false;
   // For the table, one per output channel. Empty if the output is int32 sums.
   std::vector<ops::FixedPointMultiplier> multipliers;

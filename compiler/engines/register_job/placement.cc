@@ -33,27 +33,28 @@ absl::StatusOr<v1::Layout> WholeLayout(const Placement& placement,
 
 namespace {
 
+constexpr int64_t kFewChannels = 16;
+
 // The first of the kernel's jobs that some cut of the op can be: of its image
-// whole, and a channel.
+// whole, and all, few or one of its channels.
 absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
                                 v1::RegisterJobs::Kernel kernel) {
   const v1::RegisterJobs& jobs = chip.view().jobs();
   absl::Status refusal = absl::InvalidArgumentError(absl::StrCat(
       "engine ", chip.machine().engines(chip.engine()).name(), " has no job ",
       v1::RegisterJobs::Kernel_Name(kernel)));
-  bool first = true;
   for (int32_t j = 0; j < jobs.jobs_size(); ++j) {
     if (jobs.jobs(j).kernel() != kernel) continue;
-    const TileSet tiles(operation, {operation.out.h, operation.out.w, 1});
-    JobVariables variables =
-        VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
-                    tiles.c.cuts[0]);
-    variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
-    const absl::Status taken = chip.view().CheckJob(j, variables);
-    if (taken.ok()) return j;
-    // Smaller cuts may be jobs, of the first one at least.
-    if (first) refusal = taken;
-    first = false;
+    for (const int64_t channels : {operation.out.c, kFewChannels, int64_t{1}}) {
+      const TileSet tiles(operation, {operation.out.h, operation.out.w,
+                                      std::min(channels, operation.out.c)});
+      JobVariables variables =
+          VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
+                      tiles.c.cuts[0]);
+      variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
+      refusal = chip.view().CheckJob(j, variables);
+      if (refusal.ok()) return j;
+    }
   }
   return refusal;
 }
@@ -168,7 +169,8 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   };
   EK_RETURN_IF_ERROR(place(operation.input, operation.in, operation.input_bytes,
                            placement.input));
-  operation.takes_whole_axes = placement.input.resident;
+  // Rows with a gap between them are a transfer each.
+  operation.takes_whole_axes = placement.input.resident || chip.rearranges();
   EK_RETURN_IF_ERROR(place(operation.input2, operation.in,
                            operation.input_bytes, placement.input2));
   EK_RETURN_IF_ERROR(place(operation.output, operation.out,

@@ -36,6 +36,8 @@ struct Placement {
   bool constants_in_place = false;
   // Of a depthwise convolution as dense ones: channels of each. 0: it is none.
   int64_t block = 0;
+  // Inputs are brought row by row of each channel.
+  bool by_row = false;
 
   // Whether a tile may be several jobs.
   bool cuts_jobs() const;

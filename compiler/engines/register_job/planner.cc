@@ -54,7 +54,7 @@ absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
 }
 
 v1::register_job::RegionDecisions ToProto(const Decision& decision,
-                                          bool dense_blocks) {
+                                          const Placement& placement) {
   v1::register_job::RegionDecisions decisions;
   decisions.set_rows(decision.tiling.rows);
   decisions.set_columns(decision.tiling.columns);
@@ -63,7 +63,8 @@ v1::register_job::RegionDecisions ToProto(const Decision& decision,
   decisions.set_input_rooms(decision.input_rooms);
   decisions.set_constant_rooms(decision.constant_rooms);
   decisions.set_output_rooms(decision.output_rooms);
-  decisions.set_dense_blocks(dense_blocks);
+  decisions.set_dense_blocks(placement.block > 0);
+  decisions.set_by_row(placement.by_row);
   return decisions;
 }
 
@@ -150,7 +151,7 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
   }
   plan.set_predicted_cycles(chip.EngineCycles(clock.End()));
   plan.mutable_decisions()->PackFrom(
-      ToProto(choice.decision, placement.block > 0));
+      ToProto(choice.decision, placement));
   return plan;
 }
 
@@ -172,12 +173,12 @@ absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
   return placement.chip->EngineCycles(choice.cycles);
 }
 
-absl::StatusOr<bool> HasDenseBlocks(const v1::RegionPlan& plan) {
+absl::StatusOr<Form> FormOf(const v1::RegionPlan& plan) {
   v1::register_job::RegionDecisions decisions;
   if (!plan.decisions().UnpackTo(&decisions)) {
     return absl::InvalidArgumentError("the region's plan is another engine's");
   }
-  return decisions.dense_blocks();
+  return Form{decisions.dense_blocks(), decisions.by_row()};
 }
 
 absl::StatusOr<Decision> DecisionOf(const Operation& operation,

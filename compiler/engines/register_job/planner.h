@@ -44,9 +44,12 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             const v1::ResolvedMemory& memory, int64_t bytes,
                             int64_t need);
 
-// Whether a plan computes a depthwise convolution as dense blocks. Errors as
-// below.
-absl::StatusOr<bool> HasDenseBlocks(const v1::RegionPlan& plan);
+// What a plan decided of its placement. Errors as below.
+struct Form {
+  bool dense_blocks = false;
+  bool by_row = false;
+};
+absl::StatusOr<Form> FormOf(const v1::RegionPlan& plan);
 
 // The decision recorded in a plan. INVALID_ARGUMENT if the plan is of another
 // engine model or op.

@@ -219,6 +219,11 @@ absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
     EK_ASSIGN_OR_RETURN(move.move,
                         chip.MoveBetween(move.operand->memory, move.tensor,
                                          chip.memory(), move.room));
+    if (placement_->by_row) {
+      EK_ASSIGN_OR_RETURN(move.move,
+                          MoveByRow(chip, move.operand->memory, move.tensor,
+                                    move.room, move.move));
+    }
   }
   return move;
 }

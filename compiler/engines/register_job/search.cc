@@ -18,6 +18,8 @@ namespace {
 
 using target::JobOperand;
 
+constexpr auto kDepthwise = v1::RegisterJobs::DEPTHWISE_CONVOLUTION;
+
 // Sizes of an axis that cut it evenly into 1 .. `each` tiles, then into counts
 // that grow by 1 / `growth`, and into single elements. Rising.
 std::vector<int64_t> EvenSizes(int64_t extent, int64_t each, int64_t growth) {
@@ -201,7 +203,8 @@ class Searcher {
                         AllTilings(placement_));
     for (const auto& attempt : decisions.attempts()) {
       EK_ASSIGN_OR_RETURN(const std::optional<Tiling> tiling,
-                          Attempt(attempt, objective, tilings));
+                          Attempt(attempt, decisions.one_job(), objective,
+                                  tilings));
       if (!tiling) continue;
       EK_ASSIGN_OR_RETURN(const bool legal,
                           Time({0, *tiling, /*channels_outer=*/true}));
@@ -242,7 +245,7 @@ class Searcher {
  private:
   // The tiling that fits with the largest objective.
   absl::StatusOr<std::optional<Tiling>> Attempt(
-      const v1::register_job::TileDecisions::Attempt& attempt,
+      const v1::register_job::TileDecisions::Attempt& attempt, bool one_job,
       const target::Expression& objective, const std::vector<Tiling>& tilings) {
     const Operation& operation = placement_.operation;
     std::optional<Tiling> best;
@@ -256,6 +259,10 @@ class Searcher {
       const TileSet tiles(operation, tiling);
       EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
       if (!needs || !Fits(*needs, {})) continue;
+      if (one_job && operation.kernel != kDepthwise &&
+          needs->job_channels < tiling.channels) {
+        continue;
+      }
       EK_ASSIGN_OR_RETURN(
           const auto start, StartCyclesOf(placement_, JobsOf(tiles, *needs)));
       if (!start) continue;

@@ -74,6 +74,11 @@ absl::StatusOr<Chip::Move> TileCosts::MoveOf(Role& role, const Cut& h,
                     : chip.MoveBetween(operand.memory, there, chip.memory(),
                                        target::Canonical(layout));
     if (!move.ok()) return move.status();
+    if (placement_.by_row && !role.output) {
+      EK_ASSIGN_OR_RETURN(*move,
+                          MoveByRow(chip, operand.memory, there,
+                                    target::Canonical(layout), *move));
+    }
     place->second = *move;
   }
   return place->second;
