@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,14 +8,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "target/memories.h"
 #include "target/nearest_name.h"
-#include "target/need_text.h"
 #include "target/register_jobs.h"
+#include "target/register_jobs_builder.h"
 
+// Registers, records and fields.
 namespace edgekiln::target {
 namespace {
 
@@ -24,8 +23,6 @@ using Kernel = v1::RegisterJobs;
 
 constexpr int kMaxRegisters = 256;
 constexpr int kMaxJobs = 64;
-constexpr int kMaxTerms = 16;
-constexpr int kMaxConditions = 64;  // Of one job.
 
 std::vector<std::string> VariableNames() {
   std::vector<std::string> names;
@@ -34,19 +31,6 @@ std::vector<std::string> VariableNames() {
     names.emplace_back(JobVariableName(static_cast<JobVariable>(i)));
   }
   return names;
-}
-
-std::string NamesOf(const std::vector<JobOperand>& operands) {
-  return absl::StrJoin(operands, ", ", [](std::string* out, JobOperand which) {
-    absl::StrAppend(out, JobOperandName(which));
-  });
-}
-
-// Axes of an operand by name, in the order of the layout's extents.
-absl::string_view AxesOf(Kernel::Kernel kernel, JobOperand operand) {
-  if (operand == JobOperand::kBias) return "ob";
-  if (operand != JobOperand::kWeights) return "hwc";
-  return kernel == Kernel::CONVOLUTION ? "ohwi" : "ohw";
 }
 
 }  // namespace
@@ -62,468 +46,261 @@ absl::Status InvalidRegisterJobs(std::string what, std::string where,
        .fix = std::move(fix)});
 }
 
-// Compiles the expressions of one engine.
-class RegisterJobsView::Builder {
- public:
-  Builder(const v1::Machine& machine, int32_t engine)
-      : machine_(machine), engine_(engine) {
-    view_.jobs_ = machine.engines(engine).jobs();
-    view_.same_.fill(-1);
-    view_.own_memory_ = LocalMemoryOf(machine, engine);
-    for (const v1::ResolvedMemory& memory : machine.memories()) {
-      view_.stages_.push_back({memory.name(), memory.capacity_bytes()});
-    }
-    for (const v1::Setting& setting : machine.parameters()) {
-      constants_.push_back({setting.name(), setting.value()});
-    }
+RegisterJobsView::Builder::Builder(const v1::Machine& machine, int32_t engine)
+    : machine_(machine), engine_(engine) {
+  view_.jobs_ = machine.engines(engine).jobs();
+  view_.same_.fill(-1);
+  view_.own_memory_ = LocalMemoryOf(machine, engine);
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    view_.stages_.push_back({memory.name(), memory.capacity_bytes()});
   }
-
-  absl::StatusOr<RegisterJobsView> Build() {
-    EK_RETURN_IF_ERROR(AddRecord());
-    EK_RETURN_IF_ERROR(AddRegisters());
-    EK_RETURN_IF_ERROR(AddFields());
-    if (view_.record_memory_ >= 0) EK_RETURN_IF_ERROR(CheckRecordAddress());
-    view_.has_converter_ = absl::c_any_of(
-        ConverterVariables(),
-        [this](JobVariable variable) { return IsTold(variable); });
-    if (view_.jobs_.jobs_size() > kMaxJobs) {
-      return InvalidRegisterJobs("too many jobs", "jobs",
-                                 absl::StrCat("up to ", kMaxJobs));
-    }
-    std::set<int64_t> codes;
-    std::map<int, const Kernel::Job*> kernels;  // The last so far.
-    for (const Kernel::Job& job : view_.jobs_.jobs()) {
-      const std::string where =
-          absl::StrCat("job ", Kernel::Kernel_Name(job.kernel()));
-      if (!Kernel::Kernel_IsValid(job.kernel()) ||
-          job.kernel() == Kernel::KERNEL_UNSPECIFIED) {
-        return InvalidRegisterJobs("kernel is missing or unknown",
-                                   "jobs: kernel",
-                                   "kernel: CONVOLUTION, for example");
-      }
-      if (!codes.insert(job.code()).second) {
-        return InvalidRegisterJobs("code occurs twice", where,
-                                   "a code of its own for each job");
-      }
-      const auto [before, is_first] = kernels.try_emplace(job.kernel(), &job);
-      if (!is_first && before->second->where().empty()) {
-        return InvalidRegisterJobs(
-            "kernel occurs twice, and the job before takes whatever this does",
-            where, "one job per kernel, or conditions in `where` of all but "
-                   "the last");
-      }
-      if (!is_first && before->second->results() != job.results()) {
-        return InvalidRegisterJobs("jobs of one kernel differ in results",
-                                   where, "the same results for both");
-      }
-      before->second = &job;
-      EK_RETURN_IF_ERROR(AddJob(job), where);
-    }
-    return std::move(view_);
+  for (const v1::Setting& setting : machine.parameters()) {
+    constants_.push_back({setting.name(), setting.value()});
   }
+}
 
- private:
-  // Position of a memory by name.
-  absl::StatusOr<int32_t> FindMemory(const std::string& name,
-                                     const std::string& where) const {
-    std::vector<std::string> names;
-    for (int32_t m = 0; m < machine_.memories_size(); ++m) {
-      if (machine_.memories(m).name() == name) return m;
-      names.push_back(machine_.memories(m).name());
+absl::StatusOr<RegisterJobsView> RegisterJobsView::Builder::Build() {
+  EK_RETURN_IF_ERROR(AddRecord());
+  EK_RETURN_IF_ERROR(AddRegisters());
+  EK_RETURN_IF_ERROR(AddFields());
+  if (view_.record_memory_ >= 0) EK_RETURN_IF_ERROR(CheckRecordAddress());
+  view_.has_converter_ =
+      absl::c_any_of(ConverterVariables(),
+                     [this](JobVariable variable) { return IsTold(variable); });
+  if (view_.jobs_.jobs_size() > kMaxJobs) {
+    return InvalidRegisterJobs("too many jobs", "jobs",
+                               absl::StrCat("up to ", kMaxJobs));
+  }
+  std::set<int64_t> codes;
+  std::map<int, const Kernel::Job*> kernels;  // The last so far.
+  for (const Kernel::Job& job : view_.jobs_.jobs()) {
+    const std::string where =
+        absl::StrCat("job ", Kernel::Kernel_Name(job.kernel()));
+    if (!Kernel::Kernel_IsValid(job.kernel()) ||
+        job.kernel() == Kernel::KERNEL_UNSPECIFIED) {
+      return InvalidRegisterJobs("kernel is missing or unknown", "jobs: kernel",
+                                 "kernel: CONVOLUTION, for example");
     }
+    if (!codes.insert(job.code()).second) {
+      return InvalidRegisterJobs("code occurs twice", where,
+                                 "a code of its own for each job");
+    }
+    const auto [before, is_first] = kernels.try_emplace(job.kernel(), &job);
+    if (!is_first && before->second->where().empty()) {
+      return InvalidRegisterJobs(
+          "kernel occurs twice, and the job before takes whatever this does",
+          where,
+          "one job per kernel, or conditions in `where` of all but the last");
+    }
+    if (!is_first && before->second->results() != job.results()) {
+      return InvalidRegisterJobs("jobs of one kernel differ in results", where,
+                                 "the same results for both");
+    }
+    before->second = &job;
+    EK_RETURN_IF_ERROR(AddJob(job), where);
+  }
+  return std::move(view_);
+}
+
+absl::StatusOr<int32_t> RegisterJobsView::Builder::FindMemory(
+    const std::string& name, const std::string& where) const {
+  std::vector<std::string> names;
+  for (int32_t m = 0; m < machine_.memories_size(); ++m) {
+    if (machine_.memories(m).name() == name) return m;
+    names.push_back(machine_.memories(m).name());
+  }
+  return InvalidRegisterJobs(
+      absl::StrCat("no memory is called \"", name, "\""), where,
+      DidYouMean(name, names, "use a memory that the file has"));
+}
+
+bool RegisterJobsView::Builder::EngineReaches(int32_t memory) const {
+  return absl::c_linear_search(machine_.memories(memory).engines(), engine_);
+}
+
+absl::Status RegisterJobsView::Builder::AddRecord() {
+  const Kernel& jobs = view_.jobs_;
+  const bool used = absl::c_any_of(
+      jobs.registers(), [](const auto& reg) { return reg.in_record(); });
+  if (used != jobs.has_record()) {
     return InvalidRegisterJobs(
-        absl::StrCat("no memory is called \"", name, "\""), where,
-        DidYouMean(name, names, "use a memory that the file has"));
+        used ? "registers are in a record, but there is none"
+             : "no register is in the record",
+        used ? "registers: in_record" : "record",
+        used ? "add record { memory: .. bytes: .. word_cycles_expr: .. }"
+             : "set in_record of its registers, or remove the record");
   }
-
-  bool EngineReaches(int32_t memory) const {
-    return absl::c_linear_search(machine_.memories(memory).engines(), engine_);
-  }
-
-  absl::Status AddRecord() {
-    const Kernel& jobs = view_.jobs_;
-    const bool used = absl::c_any_of(
-        jobs.registers(), [](const auto& reg) { return reg.in_record(); });
-    if (used != jobs.has_record()) {
-      return InvalidRegisterJobs(
-          used ? "registers are in a record, but there is none"
-               : "no register is in the record",
-          used ? "registers: in_record" : "record",
-          used ? "add record { memory: .. bytes: .. word_cycles_expr: .. }"
-               : "set in_record of its registers, or remove the record");
-    }
-    if (!used) return absl::OkStatus();
-    const Kernel::Record& record = jobs.record();
-    EK_ASSIGN_OR_RETURN(view_.record_memory_,
-                        FindMemory(record.memory(), "record: memory"));
-    const v1::ResolvedMemory& memory = machine_.memories(view_.record_memory_);
-    if (!memory.host_reaches() || !EngineReaches(view_.record_memory_) ||
-        !IsWritable(memory)) {
-      return InvalidRegisterJobs(
-          absl::StrCat("memory ", memory.name(),
-                       " is not one that the host writes and the engine reads"),
-          "record: memory",
-          "one with \"host\" and the engine in reached_by, and ACTIVATIONS in "
-          "holds");
-    }
-    if (record.bytes() < 4 || record.bytes() > kMaxJobRecordBytes ||
-        record.bytes() % 4 != 0) {
-      return InvalidRegisterJobs(
-          absl::StrCat("bytes is ", record.bytes()), "record: bytes",
-          absl::StrCat("a multiple of 4, up to ", kMaxJobRecordBytes));
-    }
-    view_.record_bits_.assign(record.bytes() / 4, 0);
-    return absl::OkStatus();
-  }
-
-  // The engine must know where the record is before it reads any of it.
-  absl::Status CheckRecordAddress() const {
-    const auto index = static_cast<size_t>(JobVariable::kRecordAddr);
-    std::vector<int32_t> used;
-    if (view_.fields_[index]) {
-      used = view_.fields_[index]->UsedVariables();
-    } else if (view_.same_[index] >= 0) {
-      used = {view_.same_[index]};
-    }
-    const bool in_window = absl::c_none_of(used, [this](int32_t position) {
-      return view_.jobs_.registers(position).in_record();
-    });
-    if (!used.empty() && in_window) return absl::OkStatus();
+  if (!used) return absl::OkStatus();
+  const Kernel::Record& record = jobs.record();
+  EK_ASSIGN_OR_RETURN(view_.record_memory_,
+                      FindMemory(record.memory(), "record: memory"));
+  const v1::ResolvedMemory& memory = machine_.memories(view_.record_memory_);
+  if (!memory.host_reaches() || !EngineReaches(view_.record_memory_) ||
+      !IsWritable(memory)) {
     return InvalidRegisterJobs(
-        "no register outside the record tells record_addr", "registers, fields",
-        "add a register with value_expr: \"record_addr\", or a field");
+        absl::StrCat("memory ", memory.name(),
+                     " is not one that the host writes and the engine reads"),
+        "record: memory",
+        "one with \"host\" and the engine in reached_by, and ACTIVATIONS in "
+        "holds");
   }
+  if (record.bytes() < 4 || record.bytes() > kMaxJobRecordBytes ||
+      record.bytes() % 4 != 0) {
+    return InvalidRegisterJobs(
+        absl::StrCat("bytes is ", record.bytes()), "record: bytes",
+        absl::StrCat("a multiple of 4, up to ", kMaxJobRecordBytes));
+  }
+  view_.record_bits_.assign(record.bytes() / 4, 0);
+  return absl::OkStatus();
+}
 
-  // The place of a register in the record.
-  absl::Status AddToRecord(const Kernel::Register& reg,
-                           const std::string& where) {
-    if (reg.offset() % 4 != 0 ||
-        reg.offset() / 4 >= view_.record_bits_.size()) {
+absl::Status RegisterJobsView::Builder::CheckRecordAddress() const {
+  const auto index = static_cast<size_t>(JobVariable::kRecordAddr);
+  std::vector<int32_t> used;
+  if (view_.fields_[index]) {
+    used = view_.fields_[index]->UsedVariables();
+  } else if (view_.same_[index] >= 0) {
+    used = {view_.same_[index]};
+  }
+  const bool in_window = absl::c_none_of(used, [this](int32_t position) {
+    return view_.jobs_.registers(position).in_record();
+  });
+  if (!used.empty() && in_window) return absl::OkStatus();
+  return InvalidRegisterJobs(
+      "no register outside the record tells record_addr", "registers, fields",
+      "add a register with value_expr: \"record_addr\", or a field");
+}
+
+absl::Status RegisterJobsView::Builder::AddToRecord(const Kernel::Register& reg,
+                                                    const std::string& where) {
+  if (reg.offset() % 4 != 0 || reg.offset() / 4 >= view_.record_bits_.size()) {
+    return InvalidRegisterJobs(
+        "the offset is no word of the record", absl::StrCat(where, ": offset"),
+        absl::StrCat("a multiple of 4 below ", view_.jobs_.record().bytes()));
+  }
+  if (reg.low_bit() < 0 || reg.low_bit() + reg.bits() > 32) {
+    return InvalidRegisterJobs("low_bit + bits is more than 32",
+                               absl::StrCat(where, ": low_bit"),
+                               absl::StrCat("0 to ", 32 - reg.bits()));
+  }
+  const auto bits =
+      static_cast<uint32_t>(((uint64_t{1} << reg.bits()) - 1) << reg.low_bit());
+  uint32_t& taken = view_.record_bits_[reg.offset() / 4];
+  if ((taken & bits) != 0) {
+    return InvalidRegisterJobs("it overlaps another register of the same word",
+                               where,
+                               "choose bits that are free, or another word");
+  }
+  taken |= bits;
+  return absl::OkStatus();
+}
+
+absl::Status RegisterJobsView::Builder::CheckInWindow(
+    const Kernel::Register& reg, const std::string& where,
+    std::set<uint32_t>& offsets) const {
+  if (reg.offset() % 4 != 0 || !offsets.insert(reg.offset()).second ||
+      reg.offset() == view_.jobs_.status_offset()) {
+    return InvalidRegisterJobs(
+        "the offset is not a multiple of 4, or is already used by a "
+        "register, "
+        "start_offset or status_offset",
+        absl::StrCat(where, ": offset"), "choose a free multiple of 4");
+  }
+  if (reg.low_bit() != 0) {
+    return InvalidRegisterJobs(
+        "low_bit is given, but the register is not in the record",
+        absl::StrCat(where, ": low_bit"), "remove it, or set in_record: true");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegisterJobsView::Builder::AddRegisters() {
+  const Kernel& jobs = view_.jobs_;
+  if (jobs.registers_size() > kMaxRegisters) {
+    return InvalidRegisterJobs("too many registers", "registers",
+                               absl::StrCat("up to ", kMaxRegisters));
+  }
+  std::set<uint32_t> offsets = {jobs.start_offset()};
+  std::set<std::string> names;
+  if (jobs.start_offset() % 4 != 0 || jobs.status_offset() % 4 != 0) {
+    return InvalidRegisterJobs("an offset is not a multiple of 4",
+                               "start_offset, status_offset",
+                               "start_offset: 0x80");
+  }
+  if (jobs.start_value() == 0) {
+    return InvalidRegisterJobs("start_value is missing, or 0", "jobs",
+                               "start_value: 1");
+  }
+  if ((jobs.status_done() & ~jobs.status_mask()) != 0 ||
+      jobs.status_mask() == 0) {
+    return InvalidRegisterJobs(
+        "the masked status can never equal status_done",
+        "status_mask, status_done",
+        "set in status_mask every bit of status_done, and at "
+        "least one");
+  }
+  for (int i = 0; i < jobs.registers_size(); ++i) {
+    const Kernel::Register& reg = jobs.registers(i);
+    const std::string where = absl::StrCat("register ", reg.name());
+    if (reg.name().empty() || !names.insert(reg.name()).second) {
+      return InvalidRegisterJobs("a name is missing or occurs twice", where,
+                                 "give each register a name of its own");
+    }
+    if (reg.bits() < 1 || reg.bits() > 32) {
+      return InvalidRegisterJobs("bits is missing or too large", where,
+                                 "bits: 1 to 32");
+    }
+    if (reg.in_record()) {
+      EK_RETURN_IF_ERROR(AddToRecord(reg, where));
+    } else {
+      EK_RETURN_IF_ERROR(CheckInWindow(reg, where, offsets));
+    }
+    EK_ASSIGN_OR_RETURN(
+        Expression value,
+        Expression::Compile(reg.value_expr(), constants_, VariableNames()),
+        absl::StrCat(where, ": value_expr"));
+    view_.values_.push_back(std::move(value));
+    register_names_.push_back(reg.name());
+    if (const auto same = FindJobVariable(reg.value_expr())) {
+      view_.same_[static_cast<size_t>(*same)] = i;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegisterJobsView::Builder::AddFields() {
+  for (const Kernel::Field& field : view_.jobs_.fields()) {
+    const std::string where =
+        absl::StrCat("fields over registers: variable ", field.variable());
+    const auto variable = FindJobVariable(field.variable());
+    if (!variable) {
       return InvalidRegisterJobs(
-          "the offset is no word of the record",
-          absl::StrCat(where, ": offset"),
-          absl::StrCat("a multiple of 4 below ", view_.jobs_.record().bytes()));
+          "no such variable", where,
+          DidYouMean(field.variable(), VariableNames(),
+                     "see docs/targets/register_job.md"));
     }
-    if (reg.low_bit() < 0 || reg.low_bit() + reg.bits() > 32) {
-      return InvalidRegisterJobs("low_bit + bits is more than 32",
-                                 absl::StrCat(where, ": low_bit"),
-                                 absl::StrCat("0 to ", 32 - reg.bits()));
+    auto& place = view_.fields_[static_cast<size_t>(*variable)];
+    if (place) {
+      return InvalidRegisterJobs("the variable occurs twice", where,
+                                 "remove one");
     }
-    const auto bits = static_cast<uint32_t>(((uint64_t{1} << reg.bits()) - 1)
-                                            << reg.low_bit());
-    uint32_t& taken = view_.record_bits_[reg.offset() / 4];
-    if ((taken & bits) != 0) {
-      return InvalidRegisterJobs(
-          "it overlaps another register of the same word", where,
-          "choose bits that are free, or another word");
-    }
-    taken |= bits;
-    return absl::OkStatus();
+    EK_ASSIGN_OR_RETURN(
+        place,
+        Expression::Compile(field.value_expr(), constants_, register_names_),
+        absl::StrCat(where, ": value_expr"));
   }
+  return absl::OkStatus();
+}
 
-  absl::Status AddRegisters() {
-    const Kernel& jobs = view_.jobs_;
-    if (jobs.registers_size() > kMaxRegisters) {
-      return InvalidRegisterJobs("too many registers", "registers",
-                                 absl::StrCat("up to ", kMaxRegisters));
-    }
-    std::set<uint32_t> offsets = {jobs.start_offset()};
-    std::set<std::string> names;
-    if (jobs.start_offset() % 4 != 0 || jobs.status_offset() % 4 != 0) {
-      return InvalidRegisterJobs("an offset is not a multiple of 4",
-                                 "start_offset, status_offset",
-                                 "start_offset: 0x80");
-    }
-    if (jobs.start_value() == 0) {
-      return InvalidRegisterJobs("start_value is missing, or 0", "jobs",
-                                 "start_value: 1");
-    }
-    if ((jobs.status_done() & ~jobs.status_mask()) != 0 ||
-        jobs.status_mask() == 0) {
-      return InvalidRegisterJobs(
-          "the masked status can never equal status_done",
-          "status_mask, status_done",
-          "set in status_mask every bit of status_done, and at "
-          "least one");
-    }
-    for (int i = 0; i < jobs.registers_size(); ++i) {
-      const Kernel::Register& reg = jobs.registers(i);
-      const std::string where = absl::StrCat("register ", reg.name());
-      if (reg.name().empty() || !names.insert(reg.name()).second) {
-        return InvalidRegisterJobs("a name is missing or occurs twice", where,
-                                   "give each register a name of its own");
-      }
-      if (reg.bits() < 1 || reg.bits() > 32) {
-        return InvalidRegisterJobs("bits is missing or too large", where,
-                                   "bits: 1 to 32");
-      }
-      if (reg.in_record()) {
-        EK_RETURN_IF_ERROR(AddToRecord(reg, where));
-      } else if (reg.offset() % 4 != 0 ||
-                 !offsets.insert(reg.offset()).second ||
-                 reg.offset() == jobs.status_offset()) {
-        return InvalidRegisterJobs(
-            "the offset is not a multiple of 4, or is already used by a "
-            "register, "
-            "start_offset or status_offset",
-            absl::StrCat(where, ": offset"), "choose a free multiple of 4");
-      } else if (reg.low_bit() != 0) {
-        return InvalidRegisterJobs(
-            "low_bit is given, but the register is not in the record",
-            absl::StrCat(where, ": low_bit"),
-            "remove it, or set in_record: true");
-      }
-      EK_ASSIGN_OR_RETURN(
-          Expression value,
-          Expression::Compile(reg.value_expr(), constants_, VariableNames()),
-          absl::StrCat(where, ": value_expr"));
-      view_.values_.push_back(std::move(value));
-      register_names_.push_back(reg.name());
-      if (const auto same = FindJobVariable(reg.value_expr())) {
-        view_.same_[static_cast<size_t>(*same)] = i;
-      }
-    }
-    return absl::OkStatus();
-  }
+bool RegisterJobsView::Builder::IsTold(JobVariable variable) const {
+  const auto index = static_cast<size_t>(variable);
+  return view_.fields_[index] || view_.same_[index] >= 0;
+}
 
-  absl::Status AddFields() {
-    for (const Kernel::Field& field : view_.jobs_.fields()) {
-      const std::string where =
-          absl::StrCat("fields over registers: variable ", field.variable());
-      const auto variable = FindJobVariable(field.variable());
-      if (!variable) {
-        return InvalidRegisterJobs(
-            "no such variable", where,
-            DidYouMean(field.variable(), VariableNames(),
-                       "see docs/targets/register_job.md"));
-      }
-      auto& place = view_.fields_[static_cast<size_t>(*variable)];
-      if (place) {
-        return InvalidRegisterJobs("the variable occurs twice", where,
-                                   "remove one");
-      }
-      EK_ASSIGN_OR_RETURN(
-          place,
-          Expression::Compile(field.value_expr(), constants_, register_names_),
-          absl::StrCat(where, ": value_expr"));
-    }
-    return absl::OkStatus();
-  }
-
-  bool IsTold(JobVariable variable) const {
-    const auto index = static_cast<size_t>(variable);
-    return view_.fields_[index] || view_.same_[index] >= 0;
-  }
-
-  absl::Status AddJob(const Kernel::Job& job) {
-    if (!Kernel::Results_IsValid(job.results()) ||
-        (job.results() != Kernel::BY_TABLE && !CanShiftResults(job.kernel()))) {
-      return InvalidRegisterJobs(
-          "results of a kernel that does not shift sums, or unknown", "results",
-          "remove it");
-    }
-    std::vector<JobVariable> variables =
-        VariablesOfKernel(job.kernel(), job.results());
-    if (HasJobTable(job.kernel(), job.results()) && view_.has_converter_) {
-      const std::vector<JobVariable> more = ConverterVariables();
-      variables.insert(variables.end(), more.begin(), more.end());
-    }
-    if (view_.record_memory_ >= 0) {
-      variables.push_back(JobVariable::kRecordAddr);
-    }
-    std::vector<absl::string_view> missing;
-    for (const JobVariable variable : variables) {
-      if (!IsTold(variable)) missing.push_back(JobVariableName(variable));
-    }
-    if (!missing.empty()) {
-      return InvalidRegisterJobs(
-          absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
-          "registers, fields",
-          absl::StrCat("for each, add a register with value_expr: \"",
-                       missing[0], "\", or a field"));
-    }
-    if (!v1::WeightValues_IsValid(job.weight_values()) ||
-        (job.weight_values() != v1::WEIGHTS_ANY &&
-         !absl::c_linear_search(OperandsOfKernel(job.kernel(), job.results()),
-                                JobOperand::kWeights))) {
-      return InvalidRegisterJobs(
-          "weight_values of a kernel without weights, "
-          "or unknown",
-          "weight_values", "remove it");
-    }
-    Job parsed;
-    EK_ASSIGN_OR_RETURN(parsed.occupancy, Compile(job.occupancy_cycles_expr()),
-                        "occupancy_cycles_expr");
-    EK_RETURN_IF_ERROR(AddConditions(job, parsed));
-    const std::vector<JobOperand> needed =
-        OperandsOfKernel(job.kernel(), job.results());
-    for (const Kernel::Operand& operand : job.operands()) {
-      const auto found = absl::c_find_if(needed, [&](JobOperand which) {
-        return JobOperandName(which) == operand.name();
-      });
-      const std::string where =
-          absl::StrCat("operands: name \"", operand.name(), "\"");
-      if (found == needed.end()) {
-        return InvalidRegisterJobs("the kernel has no such operand", where,
-                                   absl::StrCat("it has ", NamesOf(needed)));
-      }
-      Operand& place = parsed.operands[static_cast<size_t>(*found)];
-      if (place.present) {
-        return InvalidRegisterJobs("the operand occurs twice", where,
-                                   "remove one");
-      }
-      EK_RETURN_IF_ERROR(AddOperand(job.kernel(), *found, operand, place),
-                         where);
-    }
-    for (const JobOperand operand : needed) {
-      if (parsed.operands[static_cast<size_t>(operand)].present) continue;
-      return InvalidRegisterJobs(
-          "an operand is missing",
-          absl::StrCat("operands: ", JobOperandName(operand)),
-          absl::StrCat("add operands { name: \"", JobOperandName(operand),
-                       "\" .. }"));
-    }
-    view_.parsed_.push_back(std::move(parsed));
-    view_.variables_.push_back(std::move(variables));
-    return absl::OkStatus();
-  }
-
-  absl::Status AddConditions(const Kernel::Job& job, Job& parsed) const {
-    if (job.where_size() > kMaxConditions) {
-      return InvalidRegisterJobs("too many conditions", "where",
-                                 absl::StrCat("up to ", kMaxConditions));
-    }
-    for (int i = 0; i < job.where_size(); ++i) {
-      const std::string where = absl::StrCat("where ", i + 1);
-      Condition condition;
-      EK_ASSIGN_OR_RETURN(condition.expression, Compile(job.where(i).expr()),
-                          absl::StrCat(where, ": expr"));
-      if (!condition.expression.uses_variables()) {
-        return InvalidRegisterJobs("the condition has no variable of the job",
-                                   absl::StrCat(where, ": expr"), "remove it");
-      }
-      EK_ASSIGN_OR_RETURN(condition.need,
-                          NeedText(
-                              job.where(i).need(),
-                              [this](absl::string_view expression) {
-                                return EvaluateConstant(expression, constants_);
-                              },
-                              absl::StrCat(where, ": need")));
-      parsed.conditions.push_back(std::move(condition));
-    }
-    return absl::OkStatus();
-  }
-
-  // Where an operand lies, and how.
-  absl::Status PlaceOperand(JobOperand which, const Kernel::Operand& operand,
-                            Operand& place) const {
-    const bool constant =
-        which == JobOperand::kWeights || which == JobOperand::kBias;
-    place.memory = view_.own_memory_;
-    if (!operand.memory().empty()) {
-      EK_ASSIGN_OR_RETURN(place.memory, FindMemory(operand.memory(), "memory"));
-      const bool may_lie_there =
-          place.memory == view_.own_memory_ ||
-          (constant && machine_.memories(place.memory).host_reaches() &&
-           EngineReaches(place.memory));
-      if (!may_lie_there) {
-        return InvalidRegisterJobs(
-            constant
-                ? absl::StrCat("the engine reaches no constants in memory ",
-                               operand.memory())
-                : "activations lie in the engine's own memory",
-            "memory",
-            constant ? "a memory with the engine and \"host\" in reached_by"
-                     : "remove it");
-      }
-    }
-    if (place.memory != view_.own_memory_ &&
-        !Holds(machine_.memories(place.memory),
-               v1::MemoryDescriptor::CONSTANTS)) {
-      return InvalidRegisterJobs(
-          absl::StrCat("memory ", machine_.memories(place.memory).name(),
-                       " holds no constants"),
-          "memory", "CONSTANTS in its holds, or another memory");
-    }
-    if (!operand.staged_in().empty()) {
-      EK_ASSIGN_OR_RETURN(place.staged_in,
-                          FindMemory(operand.staged_in(), "staged_in"));
-      const v1::ResolvedMemory& memory = machine_.memories(place.staged_in);
-      if (memory.host_reaches() || memory.engines_size() != 1 ||
-          !EngineReaches(place.staged_in) || IsWritable(memory) ||
-          !Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
-        return InvalidRegisterJobs(
-            absl::StrCat("memory ", memory.name(),
-                         " is not the engine's alone, for constants alone"),
-            "staged_in",
-            "a memory with the engine in reached_by and CONSTANTS in holds, "
-            "and nothing else");
-      }
-    }
-    place.reversed_bytes = operand.reversed_bytes();
-    if (place.reversed_bytes != 0 && place.reversed_bytes != 2 &&
-        place.reversed_bytes != 4 && place.reversed_bytes != 8) {
-      return InvalidRegisterJobs(
-          absl::StrCat("reversed_bytes is ", place.reversed_bytes),
-          "reversed_bytes", "2, 4 or 8");
-    }
-    if (operand.address_expr().empty()) {
-      if (which != JobOperand::kBias) return absl::OkStatus();
-      return InvalidRegisterJobs("address_expr is missing", "address_expr",
-                                 "where the biases lie, over the variables: "
-                                 "\"weights_addr + 4096\"");
-    }
-    EK_ASSIGN_OR_RETURN(place.address, Compile(operand.address_expr()),
-                        "address_expr");
-    return absl::OkStatus();
-  }
-
-  absl::Status AddOperand(Kernel::Kernel kernel, JobOperand which,
-                          const Kernel::Operand& operand, Operand& place) {
-    place.present = true;
-    EK_RETURN_IF_ERROR(PlaceOperand(which, operand, place));
-    if (operand.terms_size() > kMaxTerms) {
-      return InvalidRegisterJobs("too many terms", "terms",
-                                 absl::StrCat("up to ", kMaxTerms));
-    }
-    const absl::string_view axes = AxesOf(kernel, which);
-    for (const Kernel::Operand::Term& term : operand.terms()) {
-      Term parsed;
-      const size_t axis =
-          term.axis().size() == 1 ? axes.find(term.axis()) : axes.npos;
-      if (axis == axes.npos) {
-        return InvalidRegisterJobs(
-            absl::StrCat("no axis \"", term.axis(), "\""), "terms",
-            absl::StrCat("one of the letters ", axes));
-      }
-      parsed.axis = static_cast<int32_t>(axis);
-      if (!term.divide_expr().empty()) {
-        EK_ASSIGN_OR_RETURN(parsed.divide, Compile(term.divide_expr()),
-                            "divide_expr");
-      }
-      if (!term.modulo_expr().empty()) {
-        EK_ASSIGN_OR_RETURN(parsed.modulo, Compile(term.modulo_expr()),
-                            "modulo_expr");
-      }
-      EK_ASSIGN_OR_RETURN(parsed.stride, Compile(term.stride_bytes_expr()),
-                          "stride_bytes_expr");
-      place.terms.push_back(std::move(parsed));
-    }
-    EK_ASSIGN_OR_RETURN(place.size, Compile(operand.size_bytes_expr()),
-                        "size_bytes_expr");
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Expression> Compile(const std::string& text) const {
-    return Expression::Compile(text, constants_, VariableNames());
-  }
-
-  const v1::Machine& machine_;
-  const int32_t engine_;
-  std::vector<Constant> constants_;
-  std::vector<std::string> register_names_;
-  RegisterJobsView view_;
-};
+absl::StatusOr<Expression> RegisterJobsView::Builder::Compile(
+    const std::string& text) const {
+  return Expression::Compile(text, constants_, VariableNames());
+}
 
 absl::StatusOr<RegisterJobsView> RegisterJobsView::Create(
     const v1::Machine& machine, int32_t engine) {

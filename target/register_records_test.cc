@@ -11,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/error.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "target/memories.h"
 #include "target/models/register_job.h"
 #include "target/register_jobs.h"
 #include "target/resolve.h"
+#include "tests/support/message_keys.h"
 #include "tests/support/record_chip.h"
 
 namespace edgekiln::target {
@@ -345,6 +347,44 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
     EXPECT_TRUE(absl::StrContains(status.message(), row.says))
         << row.from << " -> " << row.to << ": " << status;
   }
+}
+
+// A key that is left out is refused, or makes another chip.
+TEST(RegisterRecordsTest, KeysCannotBeDroppedUnnoticed) {
+  const std::set<std::string> kMeanAnotherChip = {
+      "links.granule_bytes",
+      "links.window",
+      "memories.alignment_bytes",
+      "engines.patterns",
+      "engines.jobs.job_cycles_expr",
+      "engines.jobs.registers.is_signed",
+      "engines.jobs.jobs.where",
+      "engines.jobs.jobs.operands.reversed_bytes",
+      "engines.jobs.jobs.operands.staged_in",
+      "engines.jobs.jobs.operands.address_expr",
+      "host.name"};
+  const auto whole = ResolveTarget(RecordChipText());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  auto descriptor = ParseDescriptor(RecordChipText());
+  ASSERT_TRUE(descriptor.ok()) << descriptor.status();
+  std::set<std::string> other;
+  tests::ForKeys(&*descriptor, "", [&](const std::string& path) {
+    if (absl::StartsWith(path, "parameters")) return;
+    std::string rest;
+    ASSERT_TRUE(
+        google::protobuf::TextFormat::PrintToString(*descriptor, &rest));
+    const auto without = ResolveTarget(rest);
+    if (!without.ok()) {
+      const std::string key = path.substr(path.rfind('.') + 1);
+      EXPECT_TRUE(absl::StrContains(without.status().message(), key))
+          << path << ": " << without.status();
+    } else if (without->SerializeAsString() != whole->SerializeAsString()) {
+      other.insert(path);
+    } else {
+      EXPECT_EQ(path, "doc");
+    }
+  });
+  EXPECT_EQ(other, kMeanAnotherChip);
 }
 
 // Samples are made to meet conditions, however they are written.

@@ -1,7 +1,6 @@
 // The descriptors of every chip: presets resolve, and no key can be misspelt or
 // dropped unnoticed.
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,12 +10,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "target/builtin.h"
 #include "target/resolve.h"
 #include "tests/chips/chip_cases.h"
+#include "tests/support/message_keys.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -108,36 +107,6 @@ const Absence* FindAbsence(const std::string& path) {
     if (path == absence.path) return &absence;
   }
   return nullptr;
-}
-
-// For every key in `part` and below: drops it, calls `check` with its path as
-// in "engines.isa.commands.opcode", and puts it back. Of lists, all entries at
-// once. What Any holds is not the schema's.
-template <typename Check>
-void ForKeys(google::protobuf::Message* part, const std::string& path,
-             const Check& check) {
-  const auto* reflection = part->GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  reflection->ListFields(*part, &fields);
-  for (const auto* field : fields) {
-    const std::string key = absl::StrCat(path, field->name());
-    if (field->cpp_type() ==
-            google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE &&
-        field->message_type()->full_name() != "google.protobuf.Any") {
-      const bool list = field->is_repeated();
-      const int entries = list ? reflection->FieldSize(*part, field) : 1;
-      for (int i = 0; i < entries; ++i) {
-        ForKeys(list ? reflection->MutableRepeatedMessage(part, field, i)
-                     : reflection->MutableMessage(part, field),
-                absl::StrCat(key, "."), check);
-      }
-    }
-    const std::unique_ptr<google::protobuf::Message> kept(part->New());
-    kept->CopyFrom(*part);
-    reflection->ClearField(part, field);
-    check(key);
-    part->CopyFrom(*kept);
-  }
 }
 
 // Calls `check` with the path of each key and what the descriptor resolves to

@@ -11,12 +11,25 @@
 #include "simfarm/conformance/register_job/naive_engine.h"
 #include "simfarm/conformance/register_job/random_jobs.h"
 #include "simfarm/conformance/register_job/simulated.h"
+#include "target/resolve.h"
+#include "tests/support/record_chip.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
 constexpr int kMachines = 16;
 constexpr int kPrograms = 12;
+
+// The chip with records.
+v1::Machine RandomRecordMachine(Rng& rng) {
+  const auto target = target::ResolveTarget(tests::RecordChipText(
+      {{"l1_bytes", kRandomMemoryBytes},
+       {"l2_bytes", kRandomMemoryBytes},
+       {"weight_bytes", rng.InRange(2048, kRandomMemoryBytes)},
+       {"fill_cycles", rng.InRange(0, 9)}}));
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? target->machine() : v1::Machine();
+}
 
 using MakeMachine = v1::Machine (*)(Rng& rng);
 
@@ -167,7 +180,7 @@ TEST(AgreementTest, SoDoProgramsWithFlippedBitsInMemory) {
 }
 
 TEST(AgreementTest, SoDoWeightsAndBiasesWithFlippedBits) {
-  EXPECT_GE(ExpectFlippedMemoriesAgree(RandomRecordMachine).second, 100);
+  EXPECT_GE(ExpectFlippedMemoriesAgree(RandomRecordMachine).second, 40);
 }
 
 TEST(AgreementTest, EveryKindOfDifferenceIsSeen) {

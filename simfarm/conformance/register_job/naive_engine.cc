@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "simfarm/conformance/register_job/naive_job.h"
+#include "simfarm/conformance/register_job/naive_places.h"
+#include "simfarm/conformance/register_job/naive_variables.h"
 #include "target/expression.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
@@ -16,70 +18,8 @@ namespace {
 
 using Jobs = v1::RegisterJobs;
 
-struct Range {
-  const char* names;
-  int64_t low;
-  int64_t high;
-};
-
-// Section 3.
-constexpr int64_t kAny = int64_t{1} << 40;
+constexpr int64_t kMaxSize = int64_t{1} << 40;
 constexpr int64_t kMaxOccupancy = 1'000'000'000'000;
-constexpr Range kVariables[] = {
-    {"kernel", -kAny, kAny},
-    {"in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w "
-     "dilation_h dilation_w depth_multiplier",
-     1, 65536},
-    {"pad_top pad_left", 0, 65536},
-    {"in_addr in2_addr weights_addr table_addr out_addr", 0, 1LL << 32},
-    {"in_zero_point in2_zero_point out_zero_point clamp_min clamp_max", -128,
-     127},
-    {"in_multiplier in2_multiplier out_multiplier", 0, 2147483647},
-    {"in_shift in2_shift out_shift", -31, 30},
-    {"left_shift", 0, 22},
-    {"rounding", 0, 2},
-    {"out_int32 count_pad converts", 0, 1},
-    {"gain", 0, 2147483647},
-    {"code_min code_max", -32768, 32767},
-    {"code_shift", 0, 15},
-    {"shift", 0, 31},
-    {"record_addr", 0, 1LL << 32}};
-
-constexpr char kOfAll[] =
-    "out_h out_w out_c in_addr out_addr clamp_min clamp_max";
-constexpr char kOfWindows[] =
-    " in_h in_w kernel_h kernel_w stride_h stride_w pad_top pad_left";
-constexpr char kOfConvolutions[] = " in_c dilation_h dilation_w weights_addr";
-constexpr char kOfTables[] =
-    " table_addr in_zero_point out_zero_point rounding out_int32";
-constexpr char kOfConverters[] = " converts gain code_min code_max code_shift";
-
-std::string DependsOn(Jobs::Kernel kernel, bool by_shift) {
-  const std::string results =
-      by_shift ? " shift" : absl::StrCat(kOfTables, kOfConverters);
-  switch (kernel) {
-    case Jobs::CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, results);
-    case Jobs::DEPTHWISE_CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, results,
-                          " depth_multiplier");
-    case Jobs::ADDITION:
-      if (by_shift) return absl::StrCat(kOfAll, " in2_addr shift");
-      return absl::StrCat(kOfAll,
-                          " in2_addr in_zero_point in2_zero_point "
-                          "out_zero_point in_multiplier in2_multiplier "
-                          "out_multiplier in_shift in2_shift out_shift "
-                          "left_shift rounding");
-    case Jobs::AVERAGE_POOLING:
-      return absl::StrCat(kOfAll, kOfWindows,
-                          " in_zero_point rounding count_pad");
-    case Jobs::MAXIMUM_POOLING:
-      return absl::StrCat(kOfAll, kOfWindows);
-    default:
-      return absl::StrCat(kOfAll, kOfConverters,
-                          " table_addr out_zero_point rounding");
-  }
-}
 
 class Engine final : public NaiveEngine {
  public:
@@ -248,7 +188,7 @@ class Engine final : public NaiveEngine {
   }
 
   bool DecodeVariables(NaiveValues& v) {
-    for (const Range& range : kVariables) {
+    for (const NaiveRange& range : NaiveRanges()) {
       for (const absl::string_view name : absl::StrSplit(range.names, ' ')) {
         int64_t& value = v[std::string(name)] = 0;
         for (const Jobs::Register& reg : jobs_.registers()) {
@@ -268,7 +208,7 @@ class Engine final : public NaiveEngine {
   bool CheckVariables(NaiveJob& job) {
     for (const absl::string_view name :
          absl::StrSplit(DependsOn(job.kernel, job.by_shift), ' ')) {
-      for (const Range& range : kVariables) {
+      for (const NaiveRange& range : NaiveRanges()) {
         for (const absl::string_view each : absl::StrSplit(range.names, ' ')) {
           if (each != name) continue;
           const int64_t value = job.v[std::string(name)];
@@ -355,58 +295,13 @@ class Engine final : public NaiveEngine {
     }
     operand.size = Evaluate(described.size_bytes_expr(), job.v).value_or(-1);
     if (operand.size < 1) return Fail(absl::StrCat("size of ", name));
-    if (operand.size > kAny) return Fail(absl::StrCat("size of ", name));
+    if (operand.size > kMaxSize) return Fail(absl::StrCat("size of ", name));
     if (operand.group != 0 && operand.size % operand.group != 0) {
       return Fail(absl::StrCat("groups of ", name));
     }
     operand.extents = ExtentsOf(name, job);
-    FindEnd(operand);
+    operand.end = EndOf(operand);
     return true;
-  }
-
-  // Section 4.
-  static std::vector<int64_t> ExtentsOf(const std::string& name,
-                                        NaiveJob& job) {
-    auto& v = job.v;
-    if (name == "bias") return {v["out_c"], 4};
-    if (name == "weights") {
-      if (job.kernel == Jobs::CONVOLUTION) {
-        return {v["out_c"], v["kernel_h"], v["kernel_w"], v["in_c"]};
-      }
-      return {v["out_c"], v["kernel_h"], v["kernel_w"]};
-    }
-    if (name == "out" || job.kernel == Jobs::ADDITION ||
-        job.kernel == Jobs::REQUANTIZATION) {
-      return {v["out_h"], v["out_w"], v["out_c"]};
-    }
-    const bool pools = job.kernel == Jobs::AVERAGE_POOLING ||
-                       job.kernel == Jobs::MAXIMUM_POOLING;
-    return {v["in_h"], v["in_w"], pools ? v["out_c"] : v["in_c"]};
-  }
-
-  // What an index of one axis adds to an element's address.
-  static int64_t OffsetOf(const NaiveOperand& operand, size_t axis,
-                          int64_t index) {
-    int64_t at = 0;
-    for (const NaiveOperand::Term& term : operand.terms) {
-      if (term.axis != static_cast<int64_t>(axis)) continue;
-      int64_t digit = index / term.divide;
-      if (term.modulo != 0) digit %= term.modulo;
-      at += digit * term.stride;
-    }
-    return at;
-  }
-
-  // The furthest index of each axis alone: they add up.
-  static void FindEnd(NaiveOperand& operand) {
-    operand.end = operand.bytes;
-    for (size_t axis = 0; axis < operand.extents.size(); ++axis) {
-      int64_t furthest = 0;
-      for (int64_t index = 0; index < operand.extents[axis]; ++index) {
-        furthest = std::max(furthest, OffsetOf(operand, axis, index));
-      }
-      operand.end += furthest;
-    }
   }
 
   // Makes the address one from the memory's base; false if it is outside.
@@ -421,19 +316,6 @@ class Engine final : public NaiveEngine {
     }
     return operand.address >= 0 && operand.address <= size &&
            operand.end <= size - operand.address;
-  }
-
-  // Index by index of each axis: they add up.
-  static bool LiesInPlace(const NaiveOperand& in, const NaiveOperand& out) {
-    if (in.address != out.address || in.group != out.group) return false;
-    for (size_t axis = 0; axis < out.extents.size(); ++axis) {
-      for (int64_t index = 0; index < out.extents[axis]; ++index) {
-        if (OffsetOf(in, axis, index) != OffsetOf(out, axis, index)) {
-          return false;
-        }
-      }
-    }
-    return true;
   }
 
   bool CheckPlaces(NaiveJob& job) {

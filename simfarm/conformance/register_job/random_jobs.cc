@@ -12,7 +12,6 @@
 #include "target/layout.h"
 #include "target/register_jobs.h"
 #include "target/resolve.h"
-#include "tests/support/record_chip.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
@@ -20,8 +19,6 @@ namespace {
 using Jobs = v1::RegisterJobs;
 using V = target::JobVariable;
 using target::JobOperand;
-
-constexpr int64_t kMemoryBytes = 1 << 16;
 
 class ProgramBuilder {
  public:
@@ -33,7 +30,7 @@ class ProgramBuilder {
     for (int32_t m = 0; m < machine.memories_size(); ++m) {
       std::string& bytes = program_.memories.emplace_back();
       if (m != view_.own_memory() && m != view_.record_memory()) continue;
-      for (int64_t i = 0; i < kMemoryBytes; ++i) {
+      for (int64_t i = 0; i < kRandomMemoryBytes; ++i) {
         bytes.push_back(static_cast<char>(rng.Below(256)));
       }
     }
@@ -176,7 +173,7 @@ class ProgramBuilder {
     used += 4 * rng_.InRange(0, 5);
     const int64_t at = used;
     used += (bytes + 3) / 4 * 4;
-    EXPECT_LE(used, kMemoryBytes);
+    EXPECT_LE(used, kRandomMemoryBytes);
     return BaseOf(memory) + at;
   }
 
@@ -289,16 +286,6 @@ v1::Machine RandomMachine(Rng& rng) {
       "\" set { name: \"block\" value: ", kBlocks[rng.Below(5)],
       " } set { name: \"macs_a\" value: ", kRates[rng.Below(3)],
       " } set { name: \"fill_cycles\" value: ", rng.InRange(0, 9), " }"));
-  EXPECT_TRUE(target.ok()) << target.status();
-  return target.ok() ? target->machine() : v1::Machine();
-}
-
-v1::Machine RandomRecordMachine(Rng& rng) {
-  const auto target = target::ResolveTarget(
-      tests::RecordChipText({{"l1_bytes", kMemoryBytes},
-                             {"l2_bytes", kMemoryBytes},
-                             {"weight_bytes", rng.InRange(2048, kMemoryBytes)},
-                             {"fill_cycles", rng.InRange(0, 9)}}));
   EXPECT_TRUE(target.ok()) << target.status();
   return target.ok() ? target->machine() : v1::Machine();
 }

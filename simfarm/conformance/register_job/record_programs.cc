@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "gtest/gtest.h"
 #include "target/layout.h"
-#include "target/resolve.h"
-#include "tests/support/record_chip.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
@@ -58,11 +55,9 @@ std::string Reversed(const std::string& bytes) {
 
 class Builder {
  public:
-  Builder(const std::vector<tests::ParameterValue>& set,
-          std::initializer_list<const char*> layers, std::string input) {
-    const auto target = target::ResolveTarget(tests::RecordChipText(set));
-    EXPECT_TRUE(target.ok()) << target.status();
-    if (target.ok()) case_.machine = target->machine();
+  Builder(const v1::Machine& machine, std::initializer_list<const char*> layers,
+          std::string input) {
+    case_.machine = machine;
     for (auto& memory : *case_.machine.mutable_memories()) {
       memory.set_capacity_bytes(4096);
     }
@@ -156,7 +151,7 @@ class Builder {
 // A row of 16 pixels of 3 channels, x, 2 and -x, to 2 channels: 4x + 6 - x +
 // 100 = 3x + 106 and -x + 2x - 9 = x - 9. Of which a quarter, down, between -2
 // and 36.
-ProgramCase OneConvolution(const std::vector<tests::ParameterValue>& set) {
+ProgramCase OneConvolution(const v1::Machine& machine) {
   std::string input;
   for (int x = 0; x < 16; ++x) input.push_back(static_cast<char>(x));
   for (int x = 0; x < 16; ++x) input.push_back(2);
@@ -175,7 +170,7 @@ ProgramCase OneConvolution(const std::vector<tests::ParameterValue>& set) {
       block[48 + b * 16 + o] = static_cast<char>(biases[o] >> (8 * b));
     }
   }
-  Builder b(set, {"load", "conv"}, input);
+  Builder b(machine, {"load", "conv"}, input);
   b.Load(48, 0);
   b.Write(kRecords,
           {1 | 2 << 8, static_cast<uint32_t>(kLocalIn),
@@ -198,9 +193,9 @@ std::string QuartersDown() {
 // record of 16 words, 3 writes; 3 products for each of the 16 pixels and
 // channels, which the engine computes at once: the third read ends with the
 // job. 32 bytes back, reversed in 2 * 32 + 20.
-HandCountedProgram OnUnit() {
+HandCountedProgram OnUnit(const v1::Machine& machine) {
   return {.name = "RecordOnUnit",
-          .program = OneConvolution(tests::RecordChipUnits()),
+          .program = OneConvolution(machine),
           .outcome = {.error = "",
                       .cycles = 116 + 64 + 19 + 3 + 32 + 84,
                       .layer_cycles = {116 + 64, 19 + 3 + 32 + 84},
@@ -214,9 +209,9 @@ HandCountedProgram OnUnit() {
 // 40 cycles of set-up and 16 bytes a cycle; 16 words of 2, 3 writes of 3 and
 // 100 for the job, of 10 + 3 cycles, of which the third read, of 5, sees the
 // end.
-HandCountedProgram AsItIs() {
+HandCountedProgram AsItIs(const v1::Machine& machine) {
   return {.name = "RecordAsItIs",
-          .program = OneConvolution({}),
+          .program = OneConvolution(machine),
           .outcome = {.error = "",
                       .cycles = 116 + 44 + 141 + 15 + 42 + 84,
                       .layer_cycles = {116 + 44, 141 + 15 + 42 + 84},
@@ -237,14 +232,13 @@ HandCountedProgram AsItIs() {
 //   a granule, and 2 * 4 + 20                     60  store
 //
 // The window keeps what it held: the second job needs no weights.
-HandCountedProgram DepthAndAdd() {
+HandCountedProgram DepthAndAdd(const v1::Machine& machine) {
   std::string block(3 * 16 + 4 * 16, '\0');
   block[0] = block[32] = 1;
   block[16] = 2;
   block[48] = 1;
   const uint32_t no_clamp = 0x80u | 0x7fu << 24;
-  Builder b(tests::RecordChipUnits(), {"load", "depth", "add", "store"},
-            Bytes({1, 2, 3, 4}));
+  Builder b(machine, {"load", "depth", "add", "store"}, Bytes({1, 2, 3, 4}));
   b.Load(4, 0);
   b.Write(kRecords,
           {2 | 1 << 8, static_cast<uint32_t>(kLocalIn),
@@ -275,8 +269,9 @@ HandCountedProgram DepthAndAdd() {
 
 }  // namespace
 
-std::vector<HandCountedProgram> HandCountedOfRecords() {
-  return {OnUnit(), AsItIs(), DepthAndAdd()};
+std::vector<HandCountedProgram> HandCountedOfRecords(
+    const v1::Machine& in_units, const v1::Machine& as_it_is) {
+  return {OnUnit(in_units), AsItIs(as_it_is), DepthAndAdd(in_units)};
 }
 
 }  // namespace edgekiln::simfarm::conformance::register_job

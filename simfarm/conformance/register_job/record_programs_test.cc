@@ -4,18 +4,31 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "base/rng.h"
 #include "gtest/gtest.h"
 #include "simfarm/conformance/program_suite.h"
 #include "simfarm/conformance/register_job/naive_program.h"
+#include "target/resolve.h"
+#include "tests/support/record_chip.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
+v1::Machine Chip(const std::vector<tests::ParameterValue>& set) {
+  const auto target = target::ResolveTarget(tests::RecordChipText(set));
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? target->machine() : v1::Machine();
+}
+
+std::vector<HandCountedProgram> Programs() {
+  return HandCountedOfRecords(Chip(tests::RecordChipUnits()), Chip({}));
+}
+
 TEST(RecordProgramsTest, GiveWhatWasCountedByHand) {
-  for (const HandCountedProgram& counted : HandCountedOfRecords()) {
+  for (const HandCountedProgram& counted : Programs()) {
     SCOPED_TRACE(counted.name);
     ExpectHandCounted(counted, RunNaiveProgram);
   }
@@ -24,18 +37,18 @@ TEST(RecordProgramsTest, GiveWhatWasCountedByHand) {
 TEST(RecordProgramsTest, MutantsAreNoticed) {
   Rng rng(1);
   MutationCounts counts;
-  for (const HandCountedProgram& counted : HandCountedOfRecords()) {
+  for (const HandCountedProgram& counted : Programs()) {
     ExpectNoticesMutations(counted.program, RunNaiveProgram, 300, rng, &counts);
   }
   EXPECT_EQ(counts.mutants, 900);
   EXPECT_GE(counts.refused, 250);
-  EXPECT_GE(counts.changed, 100);
+  EXPECT_GE(counts.changed, 60);
 }
 
 TEST(RecordProgramsTest, StepsAreOrdered) {
   Rng rng(2);
   OrderCounts counts;
-  for (const HandCountedProgram& counted : HandCountedOfRecords()) {
+  for (const HandCountedProgram& counted : Programs()) {
     ExpectOrdersAgree(counted.program, RunNaiveProgram, 60, rng, &counts);
   }
   EXPECT_GE(counts.refused, 60);
@@ -92,11 +105,12 @@ TEST(RecordProgramsTest, SayWhatIsWrong) {
          writes(p).mutable_record()->set_words(5, 1026u << 16 | 3);
        }},
       {"memory weight_mem does not hold what the job stages in it; where: job "
-       "CONVOLUTION; limit: 4096 bytes; need: 8064 bytes",
+       "CONVOLUTION; limit: 4096 bytes; need: 8192 bytes",
        [&](Program& p) {
          writes(p).mutable_record()->set_words(5, 500u << 16 | 12);
        }},
-      {"weights, l2 0x10070",  // One word behind the constants.
+      // The first word behind the constants.
+      {"reads a byte that nothing wrote; where: bias, l2 0x10077",
        [&](Program& p) { writes(p).mutable_writes(1)->set_value(0x10044); }},
       {"an operand leaves its memory; where: weights at l2 0xfff0",
        [&](Program& p) { writes(p).mutable_writes(1)->set_value(0xfff0); }},
@@ -106,7 +120,7 @@ TEST(RecordProgramsTest, SayWhatIsWrong) {
        "end; where: link dma",
        [&](Program& p) { p.mutable_steps()->SwapElements(3, 4); }},
   };
-  const ProgramCase good = HandCountedOfRecords()[1].program;
+  const ProgramCase good = Programs()[1].program;
   for (const auto& row : kRows) {
     ProgramCase bad = good;
     row.spoil(bad.program);
