@@ -13,7 +13,7 @@ namespace edgekiln::simfarm::conformance::register_job {
 
 std::vector<int64_t> ExtentsOf(const std::string& name, NaiveJob& job);
 
-// One past the last byte of its elements, in whole groups.
+// One past the last byte of its elements, before reversal.
 int64_t EndOf(const NaiveOperand& operand);
 
 // Whether each element of one lies where that of the other does.
