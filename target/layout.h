@@ -15,8 +15,8 @@
 // two terms for C, K-blocked weights two for K.
 //
 // With reversed_bytes, these rules hold of the bytes before they are reversed:
-// what the terms put at byte a lies at the mirror image of first_byte + a in its
-// group. Such a layout begins on a multiple of its groups.
+// what the terms put at byte a lies at the mirror image of first_byte + a in
+// its group. Such a layout begins on a multiple of its groups.
 //
 // The messages may be hostile. Nothing here allocates by what they say.
 

@@ -228,10 +228,11 @@ absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
   if (parsed.reversed_bytes > 0) {
     EK_ASSIGN_OR_RETURN(const int64_t address,
                         AddressOf(job, operand, variables));
-    layout.set_first_byte(static_cast<int32_t>(address % parsed.reversed_bytes));
+    layout.set_first_byte(
+        static_cast<int32_t>(address % parsed.reversed_bytes));
     // Other sizes are illegal, and stay so.
-    if (size > 0 && size < kMaxLayoutBytes && size % parsed.reversed_bytes == 0 &&
-        layout.first_byte() > 0) {
+    if (size > 0 && size < kMaxLayoutBytes &&
+        size % parsed.reversed_bytes == 0 && layout.first_byte() > 0) {
       layout.set_size_bytes(size + parsed.reversed_bytes);
     }
   }

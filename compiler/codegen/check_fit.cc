@@ -133,12 +133,11 @@ class FitChecker {
     const v1::ResolvedMemory& flash = machine_.memories(memories_.flash);
     add(activation_bytes);
     if (need <= flash.capacity_bytes()) return absl::OkStatus();
-    return MemoryTooSmall(flash,
-                          activation_bytes == 0
-                              ? "weights and constants"
+    return MemoryTooSmall(
+        flash,
+        activation_bytes == 0 ? "weights and constants"
                               : "weights, constants and activations",
-                          AtLeast(need),
-                          Largest(graph_, {counted.begin(), counted.end()}));
+        AtLeast(need), Largest(graph_, {counted.begin(), counted.end()}));
   }
 
  private:

@@ -308,9 +308,9 @@ class TurnEmitter {
   const RegionMaker maker_;
   std::vector<Work> works_;
   TurnPlan turns_;
-  std::vector<std::vector<uint64_t>> rooms_;           // By region and buffer.
-  ResidentPlaces resident_;                            // By place.
-  absl::flat_hash_map<TensorId, uint64_t> in_ram_;     // By storage.
+  std::vector<std::vector<uint64_t>> rooms_;        // By region and buffer.
+  ResidentPlaces resident_;                         // By place.
+  absl::flat_hash_map<TensorId, uint64_t> in_ram_;  // By storage.
   StepRooms step_rooms_;
   std::map<TensorId, std::vector<TensorId>> aliases_;  // By storage.
   std::vector<std::optional<RegionCode>> codes_;       // By region.

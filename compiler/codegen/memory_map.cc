@@ -177,8 +177,8 @@ TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
     if (!in_ram[t]) continue;
     const auto tensor = static_cast<TensorId>(t);
     const auto found = bytes.find(tensor);
-    const int64_t size = found != bytes.end() ? found->second
-                                              : BytesOf(graph.tensors[t]);
+    const int64_t size =
+        found != bytes.end() ? found->second : BytesOf(graph.tensors[t]);
     slot[t] = static_cast<int32_t>(lives.size());
     tensors.push_back(tensor);
     lives.push_back({.size_bytes = std::max<int64_t>(size, 1),
@@ -259,14 +259,11 @@ v1::ResolvedMemory Together(const v1::Machine& machine,
   return all;
 }
 
-absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
-                                const std::vector<TensorId>& storage,
-                                const std::vector<bool>& in_ram,
-                                const OpTimes& times,
-                                const v1::Machine& machine,
-                                const std::vector<int32_t>& rams,
-                                const RamOfTensor* ram_of,
-                                const BytesOfTensor& bytes) {
+absl::StatusOr<RamPlan> PlanRam(
+    const Graph& graph, const std::vector<TensorId>& storage,
+    const std::vector<bool>& in_ram, const OpTimes& times,
+    const v1::Machine& machine, const std::vector<int32_t>& rams,
+    const RamOfTensor* ram_of, const BytesOfTensor& bytes) {
   const TensorLives all = LivesOf(graph, storage, in_ram, times, bytes);
   RamPlan plan;
   plan.bytes.assign(machine.memories_size(), 0);

@@ -95,14 +95,11 @@ using RamOfTensor = absl::flat_hash_map<TensorId, int32_t>;  // By storage.
 // memory with room for it. With `ram_of`, each tensor goes to the memory named
 // there, or to the first if it is not named. RESOURCE_EXHAUSTED names the bytes
 // needed.
-absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
-                                const std::vector<TensorId>& storage,
-                                const std::vector<bool>& in_ram,
-                                const OpTimes& times,
-                                const v1::Machine& machine,
-                                const std::vector<int32_t>& rams,
-                                const RamOfTensor* ram_of = nullptr,
-                                const BytesOfTensor& bytes = {});
+absl::StatusOr<RamPlan> PlanRam(
+    const Graph& graph, const std::vector<TensorId>& storage,
+    const std::vector<bool>& in_ram, const OpTimes& times,
+    const v1::Machine& machine, const std::vector<int32_t>& rams,
+    const RamOfTensor* ram_of = nullptr, const BytesOfTensor& bytes = {});
 
 // Content of flash while it grows.
 class FlashImage {

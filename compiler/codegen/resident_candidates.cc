@@ -120,9 +120,9 @@ class CandidateFinder {
     return candidate;
   }
 
-  // Whether a user needs the host's code if the place is dense in system memory,
-  // and all can use the first layout there. Not of places that host ops see
-  // other tensors of.
+  // Whether a user needs the host's code if the place is dense in system
+  // memory, and all can use the first layout there. Not of places that host ops
+  // see other tensors of.
   absl::StatusOr<bool> IsArranged(const Candidate& candidate,
                                   const std::vector<User>& users) const {
     if (!views_.OthersOf(candidate.place).empty()) return false;
@@ -136,9 +136,9 @@ class CandidateFinder {
       border.layout = *dense;
       EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                           BackendOf(user.position));
-      needed = needed || backend->NeedsRearranging(
-                             RegionAt(user.position), border, machine_,
-                             ops_[user.position].engine);
+      needed = needed ||
+               backend->NeedsRearranging(RegionAt(user.position), border,
+                                         machine_, ops_[user.position].engine);
     }
     if (!needed) return false;
     return AllTake(users, candidate.layouts[0], ram_);

@@ -89,10 +89,10 @@ absl::StatusOr<RamPlan> PlanSystemRooms(
     }
   }
   const StepRooms step_rooms(plans, machine, rams[0]);
-  return PlanRam(graph, views.places(), in_system, times,
-                 step_rooms.bytes() == 0 ? machine
-                                         : step_rooms.Without(machine),
-                 rams, ram_of, BytesInSystem(views, plans, rams));
+  return PlanRam(
+      graph, views.places(), in_system, times,
+      step_rooms.bytes() == 0 ? machine : step_rooms.Without(machine), rams,
+      ram_of, BytesInSystem(views, plans, rams));
 }
 
 absl::StatusOr<RamPlan> ReadSystemRooms(const Graph& graph, const Views& views,

@@ -359,6 +359,105 @@ ChipCase ToyInt4() {
   return chip;
 }
 
+v1::ResolvedTarget DianaTarget(const std::string& settings, int64_t l1_bytes) {
+  return ToyTarget("diana", settings, l1_bytes);
+}
+
+// What sizes of tiles do not depend on.
+std::string RandomDianaSettings(Rng& rng) {
+  const std::vector<std::pair<std::string, int64_t>> settings = {
+      {"job_cycles", OneOf<int64_t>(rng, {425, 5000})},
+      {"tile_cycles", OneOf<int64_t>(rng, {0, 50})},
+      {"depthwise_cycles", OneOf<int64_t>(rng, {100, 175, 4000})},
+      {"dma_setup_cycles", OneOf<int64_t>(rng, {0, 40, 3000})},
+      {"dma_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16})},
+      {"fetch_bytes_per_cycle", OneOf<int64_t>(rng, {1, 16})},
+      {"poll_cycles", OneOf<int64_t>(rng, {1, 8, 100})}};
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
+  }
+  return text;
+}
+
+// Layers of the array: kernels of 1, 3, 5 or 7, channels of all counts.
+compiler::Graph RandomDianaNet(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const auto window = [&] {
+    WindowCase window;
+    window.stride[0] = window.stride[1] =
+        static_cast<int32_t>(rng.InRange(1, 2));
+    for (int axis = 0; axis < 2; ++axis) {
+      window.kernel[axis] = OneOf<int64_t>(rng, {1, 3, 5, 7});
+      const auto pad = static_cast<int32_t>(window.kernel[axis] / 2);
+      window.pad[2 * axis] = window.pad[2 * axis + 1] = pad;
+    }
+    return window;
+  };
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(3, 20), rng.InRange(3, 20), rng.InRange(2, 20)});
+  x = builder.Conv(x, rng.InRange(2, 40), window(), rng.Below(2) == 0);
+  x = builder.Depthwise(x, 1, window(), rng.Below(2) == 0);
+  const compiler::TensorId y = builder.Conv(x, builder.shape(x)[3], {}, false);
+  x = builder.Add(x, y);
+  const compiler::TensorId z = builder.Reshape(x, {1, builder.num_elements(x)});
+  return builder.Finish({builder.FullyConnected(z, rng.InRange(1, 40)), x});
+}
+
+// Blocks of a residual network.
+compiler::Graph RandomDianaBlocks(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  WindowCase three;
+  three.kernel[0] = three.kernel[1] = 3;
+  for (int32_t& pad : three.pad) pad = 1;
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(3, 14), rng.InRange(3, 14), rng.InRange(2, 36)});
+  for (int block = 0; block < 2; ++block) {
+    const int64_t channels = builder.shape(x)[3];
+    compiler::TensorId y = builder.Conv(x, channels, three, true);
+    y = builder.Conv(y, channels, three, false);
+    x = builder.Add(x, y);
+    x = builder.Depthwise(x, 1, three, false);
+  }
+  return builder.Finish({x});
+}
+
+ChipCase Diana() {
+  ChipCase chip;
+  chip.name = "diana";
+  chip.targets = {"diana", "diana-cpu", "diana-digital-unit"};
+  chip.target = [](int64_t l1_bytes) { return DianaTarget("", l1_bytes); };
+  chip.random_target = [](Rng& rng, int64_t l1_bytes) {
+    return DianaTarget(RandomDianaSettings(rng), l1_bytes);
+  };
+  chip.random_descriptor = [](Rng& rng) {
+    const std::vector<std::pair<std::string, int64_t>> sizes = {
+        {"l1_bytes", OneOf<int64_t>(rng, {2000, 8192, 20'001, 262'144})},
+        {"weight_bytes", OneOf<int64_t>(rng, {1000, 4096, 65'536})},
+        {"l2_bytes", OneOf<int64_t>(rng, {40'000, 100'000, 524'288})}};
+    std::string text =
+        absl::StrCat("extends: \"diana\"\n", RandomDianaSettings(rng));
+    for (const auto& [key, value] : sizes) {
+      absl::StrAppend(&text, "set { name: \"", key, "\" value: ", value,
+                      " }\n");
+    }
+    return text;
+  };
+  chip.naive_program = simfarm::conformance::register_job::RunNaiveProgram;
+  chip.random_code = RandomRegisterWrites;
+  chip.arithmetic = [](QuantizedGraphBuilder& builder) {
+    builder.UseShifts(v1::FLOOR);
+    builder.ShareScale();
+  };
+  chip.graphs = {{"Layers", 1000, RandomDianaNet},
+                 {"Blocks", 3000, RandomDianaBlocks},
+                 {"FullyConnected", 5000, RandomFullyConnected}};
+  chip.seeds = 6;
+  chip.random_chips = 6;
+  chip.roomy_targets = {DianaTarget("", 256 << 10), DianaTarget("", 48 << 10)};
+  return chip;
+}
+
 v1::ResolvedTarget TinyVectorTarget(const std::string& settings,
                                     int64_t bank_bytes) {
   return TargetWithScratchpad(
@@ -435,6 +534,7 @@ const std::vector<ChipCase>& ChipCases() {
       ToyTernary(),
       ToyMixed(),
       ToyInt4(),
+      Diana(),
       TinyVector()};
   return *cases;
 }

@@ -15,6 +15,7 @@
 #include "compiler/passes/accumulator_graph.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
+#include "target/memories.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
@@ -88,7 +89,9 @@ v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
        *target.mutable_machine()->mutable_memories()) {
     const bool reached =
         std::count(memory.engines().begin(), memory.engines().end(), 0) > 0;
-    if (memory.host_reaches() || !reached) continue;
+    if (memory.host_reaches() || !reached || !target::IsWritable(memory)) {
+      continue;
+    }
     memory.set_capacity_bytes(scratchpad_bytes);
   }
   return target;

@@ -15,7 +15,8 @@
 // The back half of the compiler and the simulator, called as the worker does.
 namespace edgekiln::tests {
 
-// The target of that descriptor's text, with so many bytes in each memory that
+// The target of that descriptor's text, with so many bytes in each memory of
+// activations that
 // its first engine reaches and the host does not: any number. The text must be
 // good.
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,

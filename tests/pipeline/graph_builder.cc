@@ -100,6 +100,7 @@ TensorId QuantizedGraphBuilder::Activation(std::vector<int64_t> shape) {
   compiler::Quantization quantization;
   quantization.scale = {
       Scale(0.02f + 0.001f * static_cast<float>(rng_.Below(60)))};
+  if (shares_scale_) quantization.scale = {Scale(0.05f)};
   quantization.zero_point = {static_cast<int32_t>(rng_.InRange(-128, 127))};
   if (!zero_points_) quantization.zero_point = {0};
   tensor.quantization = quantization;

@@ -37,6 +37,8 @@ class QuantizedGraphBuilder {
   // From here on: zero points 0, one scale for all weights of a layer, and
   // every scale a power of two. Sums and additions round like this.
   void UseShifts(v1::Rounding rounding);
+  // From here on: activations have one scale.
+  void ShareScale() { shares_scale_ = true; }
   // From here on: no zero points.
   void CentreActivations() { zero_points_ = false; }
   // From here on: weights from `least` to `most`.
@@ -111,6 +113,7 @@ class QuantizedGraphBuilder {
   v1::Rounding rounding_ = v1::HALF_UP;
   v1::Rounding factor_rounding_ = v1::HALF_UP;  // Of sums and additions.
   bool weight_zero_points_ = false;
+  bool shares_scale_ = false;
   bool zero_points_ = true;
   bool powers_of_two_ = false;
   bool one_scale_ = false;

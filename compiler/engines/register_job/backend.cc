@@ -187,8 +187,8 @@ class RegisterJobBackend final : public EngineBackend {
     if (!chip.ok() || !chip->rearranges()) return false;
     const auto own = OperandLayout(region, border.tensor, machine, engine);
     if (!own.ok()) return false;
-    const auto move = chip->MoveBetween(border.memory, border.layout,
-                                        chip->memory(), *own);
+    const auto move =
+        chip->MoveBetween(border.memory, border.layout, chip->memory(), *own);
     return move.ok() && move->rearranges;
   }
 
@@ -287,15 +287,13 @@ class RegisterJobBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const Borders borders, BordersOf(region, budget, chip));
     EK_ASSIGN_OR_RETURN(Placement placement,
                         PlaceOperands(chip, region, RamOf(machine), borders));
-    placement.by_row =
-        decisions.additions_by_row() &&
-        placement.operation.kernel == v1::RegisterJobs::ADDITION;
+    placement.by_row = decisions.additions_by_row() &&
+                       placement.operation.kernel == v1::RegisterJobs::ADDITION;
     const int64_t bytes =
         std::min(budget.memory_bytes[chip.memory()],
                  machine.memories(chip.memory()).capacity_bytes());
-    EK_ASSIGN_OR_RETURN(
-        v1::RegionPlan plan,
-        PlanRegion(*region.graph, placement, bytes, decisions));
+    EK_ASSIGN_OR_RETURN(v1::RegionPlan plan,
+                        PlanRegion(*region.graph, placement, bytes, decisions));
     if (!decisions.no_dense_blocks()) {
       EK_ASSIGN_OR_RETURN(const std::optional<Placement> blocks,
                           DenseBlocks(chip, region, RamOf(machine), borders));

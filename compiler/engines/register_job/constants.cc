@@ -101,9 +101,8 @@ absl::StatusOr<Constants> PackBlocks(const Graph& graph,
   constants.bytes.resize(static_cast<size_t>(whole.bytes), '\0');
   char* at = constants.bytes.data();
   for (int64_t begin = 0; begin < operation.out.c; begin += placement.block) {
-    const Cut c = {begin,
-                   std::min(begin + placement.block, operation.out.c), begin,
-                   std::min(begin + placement.block, operation.out.c)};
+    const Cut c = {begin, std::min(begin + placement.block, operation.out.c),
+                   begin, std::min(begin + placement.block, operation.out.c)};
     target::JobVariables variables = VariablesOfAll(operation);
     variables[target::JobVariable::kInC] = c.size();
     variables[target::JobVariable::kOutC] = c.size();
@@ -116,8 +115,8 @@ absl::StatusOr<Constants> PackBlocks(const Graph& graph,
         LayoutOf(placement, target::JobOperand::kBias, variables));
     EK_ASSIGN_OR_RETURN(
         const int64_t bias_address,
-        placement.chip->view().AddressOf(
-            placement.job, target::JobOperand::kBias, variables));
+        placement.chip->view().AddressOf(placement.job,
+                                         target::JobOperand::kBias, variables));
     EK_ASSIGN_OR_RETURN(const target::Layout weight_layout,
                         target::Layout::Create(weights));
     EK_ASSIGN_OR_RETURN(const target::Layout bias_layout,
@@ -148,7 +147,8 @@ absl::StatusOr<Constants> PackWhole(const Graph& graph,
   EK_ASSIGN_OR_RETURN(const target::Layout bias,
                       target::Layout::Create(whole.bias));
   const Operation& operation = placement.operation;
-  const std::string dense = DenseWeights(graph, operation, {0, operation.out.c});
+  const std::string dense =
+      DenseWeights(graph, operation, {0, operation.out.c});
   const std::string biases = BiasBytes(graph, operation);
   if (weights.dense_bytes() != std::ssize(dense) ||
       bias.dense_bytes() != std::ssize(biases)) {

@@ -55,8 +55,7 @@ absl::StatusOr<WholeConstants> WholeConstantsOf(const Placement& placement) {
   }
   all[target::JobVariable::kWeightsAddr] = 0;
   EK_ASSIGN_OR_RETURN(
-      Found weights,
-      FindOperand(placement, target::JobOperand::kWeights, all));
+      Found weights, FindOperand(placement, target::JobOperand::kWeights, all));
   EK_ASSIGN_OR_RETURN(Found bias,
                       FindOperand(placement, target::JobOperand::kBias, all));
   if (weights.offset != 0 || bias.offset < 0) {

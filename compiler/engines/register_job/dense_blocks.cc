@@ -47,8 +47,8 @@ bool DenseBlocksFit(const Chip& chip, const Region& region) {
     }
     activations = std::max(activations, bytes);
   }
-  int64_t left = chip.machine().memories(chip.flash()).capacity_bytes() -
-                 constants;
+  int64_t left =
+      chip.machine().memories(chip.flash()).capacity_bytes() - constants;
   if (chip.flash() == chip.ram()) left -= activations;
   for (int32_t op = 0; op <= region.ops[0]; ++op) {
     if (!graph.ops[op].attributes.has_depthwise_conv2d()) continue;

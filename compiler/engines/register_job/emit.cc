@@ -128,10 +128,10 @@ class Emitter {
     const v1::Layout& whole = planned.tensor;
     for (int64_t c = 0; c < whole.extents(2); ++c) {
       for (int64_t h = 0; h < whole.extents(0); ++h) {
-        const auto there = target::PartOf(whole, {h, 0, c},
-                                          {1, whole.extents(1), 1});
-        const auto here = target::PartOf(planned.room, {h, 0, c},
-                                         {1, whole.extents(1), 1});
+        const auto there =
+            target::PartOf(whole, {h, 0, c}, {1, whole.extents(1), 1});
+        const auto here =
+            target::PartOf(planned.room, {h, 0, c}, {1, whole.extents(1), 1});
         if (!there || !here) return absl::InternalError("a row without layout");
         const auto part = [&](const End& end, const target::Part& row) {
           End moved = {end.location, IndexOf(row.layout)};
@@ -178,9 +178,8 @@ class Emitter {
         static_cast<int64_t>(memory_.step_room);
     EK_ASSIGN_OR_RETURN(const target::JobCode code,
                         chip_.view().Encode(variables));
-    v1::Program::RegisterWrites& job = *code_.steps.emplace_back()
-                                            .emplace_back()
-                                            .mutable_register_writes();
+    v1::Program::RegisterWrites& job =
+        *code_.steps.emplace_back().emplace_back().mutable_register_writes();
     job.set_engine(chip_.engine());
     job.set_layer(layer());
     if (!code.record.empty()) {
@@ -199,9 +198,8 @@ class Emitter {
   absl::Status AddTap(const TileStep& step, int32_t index,
                       const JobVariables& variables, const Place& output) {
     const TileSet& tiles = schedule_.tiles();
-    const ImagePart part =
-        OutputPart(tiles.h.cuts[step.h], tiles.w.cuts[step.w],
-                   schedule_.ChannelsOf(step));
+    const ImagePart part = OutputPart(
+        tiles.h.cuts[step.h], tiles.w.cuts[step.w], schedule_.ChannelsOf(step));
     const Image& out = placement_.operation.out;
     v1::Program::Tap& tap = code_.taps.emplace_back();
     tap.set_step(index);

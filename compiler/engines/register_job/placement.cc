@@ -40,17 +40,16 @@ constexpr int64_t kFewChannels = 16;
 absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
                                 v1::RegisterJobs::Kernel kernel) {
   const v1::RegisterJobs& jobs = chip.view().jobs();
-  absl::Status refusal = absl::InvalidArgumentError(absl::StrCat(
-      "engine ", chip.machine().engines(chip.engine()).name(), " has no job ",
-      v1::RegisterJobs::Kernel_Name(kernel)));
+  absl::Status refusal = absl::InvalidArgumentError(
+      absl::StrCat("engine ", chip.machine().engines(chip.engine()).name(),
+                   " has no job ", v1::RegisterJobs::Kernel_Name(kernel)));
   for (int32_t j = 0; j < jobs.jobs_size(); ++j) {
     if (jobs.jobs(j).kernel() != kernel) continue;
     for (const int64_t channels : {operation.out.c, kFewChannels, int64_t{1}}) {
       const TileSet tiles(operation, {operation.out.h, operation.out.w,
                                       std::min(channels, operation.out.c)});
-      JobVariables variables =
-          VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
-                      tiles.c.cuts[0]);
+      JobVariables variables = VariablesOf(operation, tiles.h.cuts[0],
+                                           tiles.w.cuts[0], tiles.c.cuts[0]);
       variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
       refusal = chip.view().CheckJob(j, variables);
       if (refusal.ok()) return j;

@@ -150,8 +150,7 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
     need.set_bytes(bytes);
   }
   plan.set_predicted_cycles(chip.EngineCycles(clock.End()));
-  plan.mutable_decisions()->PackFrom(
-      ToProto(choice.decision, placement));
+  plan.mutable_decisions()->PackFrom(ToProto(choice.decision, placement));
   return plan;
 }
 

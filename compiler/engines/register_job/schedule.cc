@@ -136,9 +136,8 @@ absl::StatusOr<Place> Schedule::PlaceOf(JobOperand role, const Operand& operand,
     EK_ASSIGN_OR_RETURN(
         whole, LayoutOf(*placement_, role,
                         VariablesOf(placement_->operation, h, w, tile)));
-    part.begin = {0, 0,
-                  output ? job.begin - tile.begin
-                         : job.in_begin - tile.in_begin};
+    part.begin = {
+        0, 0, output ? job.begin - tile.begin : job.in_begin - tile.in_begin};
   }
   const auto there = target::PartOf(whole, part.begin, part.extents);
   place.offset = there->offset + there->layout.first_byte();
@@ -155,10 +154,9 @@ absl::StatusOr<JobPlaces> Schedule::PlacesOf(const TileStep& step) const {
   EK_ASSIGN_OR_RETURN(places.input,
                       PlaceOf(JobOperand::kIn, placement_->input, needs_.input,
                               input_rooms_, step.input, step));
-  EK_ASSIGN_OR_RETURN(
-      places.input2,
-      PlaceOf(JobOperand::kIn2, placement_->input2, needs_.input2,
-              input2_rooms_, step.input2, step));
+  EK_ASSIGN_OR_RETURN(places.input2,
+                      PlaceOf(JobOperand::kIn2, placement_->input2,
+                              needs_.input2, input2_rooms_, step.input2, step));
   EK_ASSIGN_OR_RETURN(places.output,
                       PlaceOf(JobOperand::kOut, placement_->output,
                               needs_.output, output_rooms_, step.room, step));
@@ -205,9 +203,9 @@ absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
   auto there = target::PartOf(move.operand->whole, part.begin, part.extents);
   move.tensor_offset = there->offset;
   move.tensor = std::move(there->layout);
-  EK_ASSIGN_OR_RETURN(const v1::Layout room,
-                      LayoutOf(*placement_, role,
-                               VariablesOf(placement_->operation, h, w, c)));
+  EK_ASSIGN_OR_RETURN(
+      const v1::Layout room,
+      LayoutOf(*placement_, role, VariablesOf(placement_->operation, h, w, c)));
   move.room = target::Canonical(room);
   move.place = {(*rooms)[step.room], 0};
   const Chip& chip = *placement_->chip;

@@ -139,9 +139,8 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
     }
   }
   for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
-    sums.moves +=
-        __int128{cycles.constants[c].cycles} * tiles.c.kinds[c].count *
-        weight_passes;
+    sums.moves += __int128{cycles.constants[c].cycles} *
+                  tiles.c.kinds[c].count * weight_passes;
   }
   const TileMoves& first = cycles.tiles[0];
   const size_t last =
@@ -202,9 +201,9 @@ class Searcher {
     EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
                         AllTilings(placement_));
     for (const auto& attempt : decisions.attempts()) {
-      EK_ASSIGN_OR_RETURN(const std::optional<Tiling> tiling,
-                          Attempt(attempt, decisions.one_job(), objective,
-                                  tilings));
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<Tiling> tiling,
+          Attempt(attempt, decisions.one_job(), objective, tilings));
       if (!tiling) continue;
       EK_ASSIGN_OR_RETURN(const bool legal,
                           Time({0, *tiling, /*channels_outer=*/true}));
@@ -263,8 +262,8 @@ class Searcher {
           needs->job_channels < tiling.channels) {
         continue;
       }
-      EK_ASSIGN_OR_RETURN(
-          const auto start, StartCyclesOf(placement_, JobsOf(tiles, *needs)));
+      EK_ASSIGN_OR_RETURN(const auto start,
+                          StartCyclesOf(placement_, JobsOf(tiles, *needs)));
       if (!start) continue;
       const target::JobVariables first = VariablesOf(
           operation, tiles.h.cuts[0], tiles.w.cuts[0], tiles.c.cuts[0]);
@@ -412,9 +411,9 @@ class Searcher {
       case TileStep::Kind::kJob:
         break;
     }
-    return {true, start_cycles,
-            cycles.jobs[image * jobs.c.kinds.size() +
-                        jobs.c.kind_of[step.job_c]]};
+    return {
+        true, start_cycles,
+        cycles.jobs[image * jobs.c.kinds.size() + jobs.c.kind_of[step.job_c]]};
   }
 
   const Placement& placement_;

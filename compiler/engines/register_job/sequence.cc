@@ -86,8 +86,7 @@ class SequenceBuilder {
                decision.input_rooms),
         input2_(TileStep::Kind::kInput2, needs.input2 == Access::kMoved,
                 decision.input_rooms),
-        jobs_per_tile_(
-            CeilDiv(tiles.c.cuts[0].size(), needs.job_channels)),
+        jobs_per_tile_(CeilDiv(tiles.c.cuts[0].size(), needs.job_channels)),
         num_jobs_(CeilDiv(tiles.c.cuts.back().end, needs.job_channels)),
         order_(TilesInOrder(tiles, decision.channels_outer)) {}
 

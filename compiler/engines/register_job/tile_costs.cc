@@ -75,9 +75,8 @@ absl::StatusOr<Chip::Move> TileCosts::MoveOf(Role& role, const Cut& h,
                                        target::Canonical(layout));
     if (!move.ok()) return move.status();
     if (placement_.by_row && !role.output) {
-      EK_ASSIGN_OR_RETURN(*move,
-                          MoveByRow(chip, operand.memory, there,
-                                    target::Canonical(layout), *move));
+      EK_ASSIGN_OR_RETURN(*move, MoveByRow(chip, operand.memory, there,
+                                           target::Canonical(layout), *move));
     }
     place->second = *move;
   }
@@ -252,16 +251,14 @@ absl::StatusOr<bool> TileCosts::ArePartsOfRooms(const Role& role,
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
       for (const CutAxis::Kind& tile : tiles.c.kinds) {
-        EK_ASSIGN_OR_RETURN(
-            const v1::Layout room,
-            LayoutOf(placement_, role.job_operand,
-                     VariablesOf(placement_.operation, h.first, w.first,
-                                 tile.first)));
+        EK_ASSIGN_OR_RETURN(const v1::Layout room,
+                            LayoutOf(placement_, role.job_operand,
+                                     VariablesOf(placement_.operation, h.first,
+                                                 w.first, tile.first)));
         for (const Cut& c : jobs.c.cuts) {
           if (c.begin < tile.first.begin || c.end > tile.first.end) continue;
-          const int64_t begin = role.output
-                                    ? c.begin - tile.first.begin
-                                    : c.in_begin - tile.first.in_begin;
+          const int64_t begin = role.output ? c.begin - tile.first.begin
+                                            : c.in_begin - tile.first.in_begin;
           const int64_t size = role.output ? c.size() : c.in_size();
           const auto part = target::PartOf(
               room, {0, 0, begin}, {room.extents(0), room.extents(1), size});
@@ -350,8 +347,7 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
                                                const TileNeeds& needs) {
   CycleTable table;
   const Chip& chip = *placement_.chip;
-  const TileSet jobs =
-      JobsOf(placement_.operation, tiles, needs.job_channels);
+  const TileSet jobs = JobsOf(placement_.operation, tiles, needs.job_channels);
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
       for (const CutAxis::Kind& c : jobs.c.kinds) {

@@ -91,8 +91,8 @@ TileSet::TileSet(const Operation& operation, const Tiling& tiling)
 
 TileSet JobsOf(const Operation& operation, const TileSet& tiles,
                int64_t channels) {
-  return TileSet(operation, {tiles.h.cuts[0].size(), tiles.w.cuts[0].size(),
-                             channels});
+  return TileSet(operation,
+                 {tiles.h.cuts[0].size(), tiles.w.cuts[0].size(), channels});
 }
 
 JobVariables VariablesOf(const Operation& operation, const Cut& h, const Cut& w,
