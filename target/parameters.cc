@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<Constant>> ParameterValues(
   for (const v1::Constraint& constraint : descriptor.constraints()) {
     EK_ASSIGN_OR_RETURN(const int64_t holds,
                         EvaluateConstant(constraint.expr(), values),
-                        "constraint");
+                        "constraints: expr");
     if (holds != 0) continue;
     std::string used;
     for (const Constant& value : values) {

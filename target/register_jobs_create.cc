@@ -188,7 +188,7 @@ absl::Status RegisterJobsView::Builder::AddToRecord(const Kernel::Register& reg,
   uint32_t& taken = view_.record_bits_[reg.offset() / 4];
   if ((taken & bits) != 0) {
     return InvalidRegisterJobs("it overlaps another register of the same word",
-                               where,
+                               absl::StrCat(where, ": offset, low_bit, bits"),
                                "choose bits that are free, or another word");
   }
   taken |= bits;
@@ -204,7 +204,10 @@ absl::Status RegisterJobsView::Builder::CheckInWindow(
         "the offset is not a multiple of 4, or is already used by a "
         "register, "
         "start_offset or status_offset",
-        absl::StrCat(where, ": offset"), "choose a free multiple of 4");
+        absl::StrCat(where, ": offset"),
+        reg.in_record() || !view_.jobs_.has_record()
+            ? "choose a free multiple of 4"
+            : "choose a free multiple of 4, or set in_record");
   }
   if (reg.low_bit() != 0) {
     return InvalidRegisterJobs(

@@ -61,8 +61,12 @@ absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
     return InvalidRegisterJobs(
         absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
         "registers, fields",
-        absl::StrCat("for each, add a register with value_expr: \"", missing[0],
-                     "\", or a field"));
+        absl::StrCat(
+            "for each, add a register with value_expr: \"", missing[0],
+            "\", or a field",
+            CanShiftResults(job.kernel()) && IsTold(JobVariable::kShift)
+                ? "; or set results: BY_SHIFT"
+                : ""));
   }
   if (!v1::WeightValues_IsValid(job.weight_values()) ||
       (job.weight_values() != v1::WEIGHTS_ANY &&

@@ -6,12 +6,11 @@
 // Published figures do not count what brings a network's input and output into
 // the array's layout; nor do these.
 
-#include <cstdlib>
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -74,21 +73,20 @@ absl::StatusOr<Cycles> CyclesOf(const v1::Program& program,
                                 int64_t tile_cycles) {
   EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
                       target::HostCosts::Create(machine));
-  std::set<std::pair<int32_t, uint64_t>> borders;
-  for (const auto* bindings : {&program.inputs(), &program.outputs()}) {
-    for (const v1::Program::Binding& binding : *bindings) {
-      borders.emplace(binding.location().memory(),
-                      binding.location().address());
-    }
+  // What is moved before the first job and after the last one.
+  int first = program.steps_size();
+  int last = 0;
+  for (int s = 0; s < program.steps_size(); ++s) {
+    const v1::Program::Step& step = program.steps(s);
+    if (!step.has_register_writes() && !step.has_host_op()) continue;
+    first = std::min(first, s);
+    last = s;
   }
-  const auto is_border = [&](const v1::Location& location) {
-    return borders.contains({location.memory(), location.address()});
-  };
   Cycles cycles;
   int64_t transfers = 0;
   int64_t at_borders = 0;
-  bool loads_border = false;
-  for (const v1::Program::Step& step : program.steps()) {
+  for (int s = 0; s < program.steps_size(); ++s) {
+    const v1::Program::Step& step = program.steps(s);
     if (step.has_register_writes()) {
       const bool depthwise =
           program.layers(step.register_writes().layer()).kind() == v1::DEPTH;
@@ -108,10 +106,7 @@ absl::StatusOr<Cycles> CyclesOf(const v1::Program& program,
       EK_ASSIGN_OR_RETURN(
           taken, target::MoveCycles(machine.links(move.link()), from, to));
     }
-    // The host rearranges first, or last: the transfer goes with it.
-    const bool border =
-        is_border(move.from()) || is_border(move.to()) || loads_border;
-    loads_border = move.link() < 0 && is_border(move.from());
+    const bool border = s < first || s > last;
     if (border) {
       at_borders += taken;
     } else if (move.link() >= 0) {

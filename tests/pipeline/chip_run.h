@@ -16,9 +16,8 @@
 namespace edgekiln::tests {
 
 // The target of that descriptor's text, with so many bytes in each memory of
-// activations that
-// its first engine reaches and the host does not: any number. The text must be
-// good.
+// activations that its first engine reaches and the host does not: any number.
+// The text must be good.
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes);
 

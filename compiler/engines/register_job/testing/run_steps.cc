@@ -285,7 +285,7 @@ void RunSteps(const v1::Machine& machine, const v1::RegionPlan& plan,
   int32_t running = -1;  // None.
   const auto finish = [&] {
     if (running < 0) return;
-    Job(*view, VariablesOf(code.steps[running].register_writes()),
+    Job(*view, VariablesOf(code.steps[running].front().register_writes()),
         memories.bytes[target::LocalMemoryOf(machine, plan.engine())])
         .Run();
     running = -1;
@@ -297,12 +297,12 @@ void RunSteps(const v1::Machine& machine, const v1::RegionPlan& plan,
       if (running == job) finish();
     }
     const bool is_job = plan.steps(s).kind() == v1::RegionPlan::Step::JOB;
-    ASSERT_EQ(is_job, code.steps[s].has_register_writes());
+    ASSERT_EQ(is_job, code.steps[s].front().has_register_writes());
     if (is_job) {
       ASSERT_LT(running, 0) << "step " << s << " finds it busy";
       running = s;
     } else {
-      RunMove(machine, code, code.steps[s].move(), memories);
+      RunMove(machine, code, code.steps[s].front().move(), memories);
     }
   }
   finish();
