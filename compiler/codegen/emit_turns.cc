@@ -8,10 +8,12 @@
 
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/step_rooms.h"
 #include "compiler/codegen/system_rooms.h"
 #include "compiler/codegen/turns.h"
 #include "compiler/codegen/views.h"
+#include "target/layout.h"
 #include "target/layout_parts.h"
 #include "target/memories.h"
 
@@ -137,7 +139,7 @@ class TurnEmitter {
   absl::Status AddTurn(const TurnPlan::Turn& turn) {
     const Work& work = works_[turn.work];
     if (work.region < 0) {
-      writer_.AddHostOp(work.op);
+      AddHostOp(work.op);
       for (const TensorId output : graph_.ops[work.op].outputs) {
         writer_.TapWhole(output);
         for (const TensorId alias : aliases_[writer_.storage()[output]]) {
@@ -160,6 +162,32 @@ class TurnEmitter {
       return absl::OkStatus();
     }
     return AddTaps(work.region, turn.step);
+  }
+
+  // Places that driven ops and plane sums share lie as the engine has them.
+  void AddHostOp(int32_t index) {
+    const Op& op = graph_.ops[index];
+    if (IsPlaneSum(graph_, op)) {
+      for (const v1::RegionPlan& plan : plans_.regions()) {
+        for (const v1::RegionPlan::Border& border : plan.borders()) {
+          if (border.tensor() == writer_.storage()[op.inputs[0]] &&
+              machine_.memories(border.memory()).host_reaches() &&
+              IsInPlanes(border)) {
+            return writer_.AddPlaneSum(index);
+          }
+        }
+      }
+    }
+    writer_.AddHostOp(index);
+  }
+
+  // Not of a border that is dense, as host ops expect it.
+  bool IsInPlanes(const v1::RegionPlan::Border& border) const {
+    const Tensor& tensor = graph_.tensors[border.tensor()];
+    return LiesInPlanes(border.layout()) &&
+           !target::SamePlaces(
+               border.layout(),
+               target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
   }
 
   // Adds taps of the tensor's views, which are complete when it is.

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/accumulators.h"
 #include "compiler/codegen/layer_rows.h"
+#include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/storage.h"
 #include "target/layout.h"
@@ -110,6 +111,28 @@ void ProgramWriter::AddHostOp(int32_t index) {
   for (const TensorId tensor : op.outputs) {
     *host->add_outputs() = OperandOf(tensor);
   }
+}
+
+void ProgramWriter::AddPlaneSum(int32_t index) {
+  const Op& op = graph_.ops[index];
+  const PlaneSum sum = AsPlaneSum(graph_, op);
+  v1::Program::HostOp* host = program_.add_steps()->mutable_host_op();
+  *host->mutable_attributes() = sum.attributes;
+  host->set_layer(index);
+  for (const Tensor& input : sum.inputs) {
+    v1::Program::HostOp::Operand* operand = host->add_inputs();
+    *operand->mutable_type() = TypeOf(input);
+    if (!input.is_constant()) {
+      *operand->mutable_location() = LocationOf(op.inputs[0]);
+      continue;
+    }
+    flash_.Align(kConstantAlignment);
+    operand->mutable_location()->set_memory(memories_.flash);
+    operand->mutable_location()->set_address(flash_.Append(*input.data));
+  }
+  v1::Program::HostOp::Operand* output = host->add_outputs();
+  *output->mutable_type() = TypeOf(sum.output);
+  *output->mutable_location() = LocationOf(op.outputs[0]);
 }
 
 void ProgramWriter::AddCycles(int64_t wall_cycles, int32_t op) {

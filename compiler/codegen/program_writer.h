@@ -46,6 +46,8 @@ class ProgramWriter {
 
   // A step for an op of the host, which is no reshape.
   void AddHostOp(int32_t op);
+  // The same of one that IsPlaneSum(), and whose input lies in planes.
+  void AddPlaneSum(int32_t op);
   // Predicted cycles of the wall clock.
   void AddCycles(int64_t wall_cycles, int32_t op);
   // The RAM that has the address.

@@ -40,10 +40,11 @@ class Planner {
   absl::StatusOr<std::vector<v1::RegionPlan>> Run() {
     EK_ASSIGN_OR_RETURN(
         candidates_,
-        FindResidentCandidates(graph_, views_, ops_, machine_, maker_, ram_));
+        FindResidentCandidates(graph_, views_, ops_, machine_, maker_, ram_,
+                               /*plane_sums=*/!recipe_.round_trips()));
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
       candidate_of_[candidates_[c].place] = c;
-      candidates_[c].stays = !recipe_.round_trips();
+      candidates_[c].stays = !recipe_.round_trips() && !candidates_[c].leaves;
     }
     EK_RETURN_IF_ERROR(PlanAll());
     if (candidates_.size() <= kMaxTried && !recipe_.round_trips()) {

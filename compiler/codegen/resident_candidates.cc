@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/plane_sums.h"
 #include "target/memories.h"
 
 namespace edgekiln::compiler {
@@ -19,13 +20,14 @@ class CandidateFinder {
  public:
   CandidateFinder(const Graph& graph, const Views& views,
                   const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-                  const RegionMaker& maker, int32_t ram)
+                  const RegionMaker& maker, int32_t ram, bool plane_sums)
       : graph_(graph),
         views_(views),
         ops_(ops),
         machine_(machine),
         maker_(maker),
-        ram_(ram) {}
+        ram_(ram),
+        plane_sums_(plane_sums) {}
 
   absl::StatusOr<std::vector<Candidate>> Run() const {
     const std::vector<TensorId>& places = views_.places();
@@ -36,6 +38,7 @@ class CandidateFinder {
     // By place: its users, and under which tensor ids.
     std::map<TensorId, std::vector<User>> uses;
     std::vector<bool> elsewhere(graph_.tensors.size(), false);
+    std::vector<bool> leaves(graph_.tensors.size(), false);
     for (const TensorId tensor : graph_.inputs) {
       elsewhere[places[tensor]] = true;
     }
@@ -53,6 +56,11 @@ class CandidateFinder {
             continue;
           }
           if (position == position_of.end()) {
+            if (plane_sums_ && tensors == &op.inputs &&
+                tensor == op.inputs[0] && IsPlaneSum(graph_, op)) {
+              leaves[places[tensor]] = true;
+              continue;
+            }
             elsewhere[places[tensor]] = true;
           } else {
             uses[places[tensor]].push_back({position->second, tensor});
@@ -66,6 +74,11 @@ class CandidateFinder {
       EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                           CandidateOf(place, users));
       if (!candidate) continue;
+      candidate->leaves = leaves[place];
+      if (candidate->leaves &&
+          (!candidate->arranged || !LiesInPlanes(candidate->layouts[0]))) {
+        continue;
+      }
       candidates.push_back(*std::move(candidate));
     }
     return candidates;
@@ -194,6 +207,7 @@ class CandidateFinder {
   const v1::Machine& machine_;
   const RegionMaker& maker_;
   const int32_t ram_;
+  const bool plane_sums_;
 };
 
 }  // namespace
@@ -209,8 +223,10 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const RegionMaker& maker, int32_t ram) {
-  return CandidateFinder(graph, views, ops, machine, maker, ram).Run();
+    const v1::Machine& machine, const RegionMaker& maker, int32_t ram,
+    bool plane_sums) {
+  return CandidateFinder(graph, views, ops, machine, maker, ram, plane_sums)
+      .Run();
 }
 
 }  // namespace edgekiln::compiler

@@ -53,6 +53,7 @@ struct Cycles {
   int64_t full = 0;  // Without moves of the network's inputs and outputs.
   int64_t peak = 0;  // And without transfers and loops around jobs.
   int64_t jobs = 0;
+  int64_t depthwise_jobs = 0;
   int64_t macs_on_array = 0;
   int64_t macs = 0;
 };
@@ -69,8 +70,7 @@ absl::StatusOr<v1::Program> ReadProgram(const std::string& path) {
 }
 
 absl::StatusOr<Cycles> CyclesOf(const v1::Program& program,
-                                const v1::Machine& machine,
-                                int64_t tile_cycles) {
+                                const v1::Machine& machine) {
   EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
                       target::HostCosts::Create(machine));
   // What is moved before the first job and after the last one.
@@ -91,7 +91,7 @@ absl::StatusOr<Cycles> CyclesOf(const v1::Program& program,
       const bool depthwise =
           program.layers(step.register_writes().layer()).kind() == v1::DEPTH;
       ++cycles.jobs;
-      if (!depthwise) transfers += tile_cycles;
+      if (depthwise) ++cycles.depthwise_jobs;
     }
     if (!step.has_move()) continue;
     const v1::Program::Move& move = step.move();
@@ -122,18 +122,80 @@ absl::StatusOr<Cycles> CyclesOf(const v1::Program& program,
   return cycles;
 }
 
+// Least squares of the relative errors of both columns over job_cycles and
+// depthwise_cycles, which are linear in them: by how much each should change.
+// With `priors`, both are held near what the descriptor has.
+struct Fit {
+  double job = 0;
+  double depthwise = 0;
+};
+struct Measured {
+  const Published* published = nullptr;
+  Cycles cycles;
+};
+constexpr double kJobPrior = 60;  // Standard deviations, in cycles ..
+constexpr double kDepthwisePrior = 150;
+constexpr double kErrorPrior = 0.1;  // .. and of a relative error.
+
+Fit FitOf(const std::vector<Measured>& networks, size_t left_out, bool priors) {
+  double a[2][2] = {{0, 0}, {0, 0}};
+  double b[2] = {0, 0};
+  for (size_t i = 0; i < networks.size(); ++i) {
+    if (i == left_out) continue;
+    const Cycles& cycles = networks[i].cycles;
+    for (const auto& [value, ms] :
+         {std::pair(cycles.full, networks[i].published->full_ms),
+          std::pair(cycles.peak, networks[i].published->peak_ms)}) {
+      const double whole = ms * kCyclesPerMs;
+      const double slope[2] = {
+          static_cast<double>(cycles.jobs) / whole,
+          static_cast<double>(cycles.depthwise_jobs) / whole};
+      const double error = static_cast<double>(value) / whole - 1;
+      for (int r = 0; r < 2; ++r) {
+        for (int c = 0; c < 2; ++c) a[r][c] += slope[r] * slope[c];
+        b[r] -= slope[r] * error;
+      }
+    }
+  }
+  if (priors) {
+    a[0][0] += kErrorPrior * kErrorPrior / (kJobPrior * kJobPrior);
+    a[1][1] += kErrorPrior * kErrorPrior / (kDepthwisePrior * kDepthwisePrior);
+  }
+  const double det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
+  return {(b[0] * a[1][1] - b[1] * a[0][1]) / det,
+          (b[1] * a[0][0] - b[0] * a[1][0]) / det};
+}
+
 double PercentOff(double value, double published) {
   return 100 * (value / published - 1);
+}
+
+void PrintFit(const std::vector<Measured>& networks) {
+  const Fit all = FitOf(networks, networks.size(), /*priors=*/false);
+  std::cout << absl::StreamFormat(
+      "least squares of all networks: job_cycles %+.0f, depthwise_cycles "
+      "%+.0f\nleave one out, with priors of %.0f and %.0f cycles:\n",
+      all.job, all.depthwise, kJobPrior, kDepthwisePrior);
+  for (size_t i = 0; i < networks.size(); ++i) {
+    const Fit fit = FitOf(networks, i, /*priors=*/true);
+    const Cycles& cycles = networks[i].cycles;
+    const double change =
+        fit.job * static_cast<double>(cycles.jobs) +
+        fit.depthwise * static_cast<double>(cycles.depthwise_jobs);
+    const Published& published = *networks[i].published;
+    std::cout << absl::StreamFormat(
+        "%-10s accelerator %+.1f %%, full %+.1f %%\n", published.name,
+        PercentOff(static_cast<double>(cycles.peak) + change,
+                   published.peak_ms * kCyclesPerMs),
+        PercentOff(static_cast<double>(cycles.full) + change,
+                   published.full_ms * kCyclesPerMs));
+  }
 }
 
 absl::StatusOr<int> Main(const std::string& edgekiln,
                          const std::string& shared) {
   EK_ASSIGN_OR_RETURN(const v1::ResolvedTarget target,
                       target::ResolveTarget("extends: \"diana\""));
-  int64_t tile_cycles = 0;
-  for (const v1::Setting& setting : target.machine().parameters()) {
-    if (setting.name() == "tile_cycles") tile_cycles = setting.value();
-  }
   const ScratchFolder folder;
   const auto compile =
       [&](const Published& network, const std::string& chip,
@@ -147,7 +209,7 @@ absl::StatusOr<int> Main(const std::string& edgekiln,
             .status());
     EK_ASSIGN_OR_RETURN(const v1::Program program,
                         ReadProgram(absl::StrCat(out, "/program.pb")));
-    return CyclesOf(program, target.machine(), tile_cycles);
+    return CyclesOf(program, target.machine());
   };
   std::cout << "thousands of cycles at 260 MHz; % is off the published figure\n"
             << absl::StreamFormat(
@@ -155,12 +217,14 @@ absl::StatusOr<int> Main(const std::string& edgekiln,
                    "htvm, accelerator", "htvm, full", "fixed", "default",
                    "/htvm", "limit", "on CPU", "array MAC");
   int worse = 0;
+  std::vector<Measured> measured;
   for (const Published& network : kPublished) {
     EK_ASSIGN_OR_RETURN(const Cycles htvm, compile(network, "diana", "htvm"));
     EK_ASSIGN_OR_RETURN(const Cycles fixed,
                         compile(network, "diana", "htvm-fixed"));
     EK_ASSIGN_OR_RETURN(const Cycles best,
                         compile(network, "diana", "default"));
+    measured.push_back({&network, htvm});
     const auto cpu = compile(network, "diana-cpu", "default");
     const double ratio =
         static_cast<double>(best.full) / static_cast<double>(htvm.full);
@@ -187,6 +251,7 @@ absl::StatusOr<int> Main(const std::string& edgekiln,
   }
   std::cout << (worse == 0 ? "every network is within its limit\n"
                            : absl::StrCat(worse, " above the limit\n"));
+  PrintFit(measured);
   return 0;
 }
 

@@ -1,0 +1,136 @@
+#include "compiler/codegen/plane_sums.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "target/layout_parts.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Whether one window without padding is the whole image.
+bool CoversAll(const v1::Window2d& window, int64_t kernel_h, int64_t kernel_w,
+               const std::vector<int64_t>& in,
+               const std::vector<int64_t>& out) {
+  return in.size() == 4 && out.size() == 4 && in[0] == 1 && kernel_h == in[1] &&
+         kernel_w == in[2] && out[1] == 1 && out[2] == 1 && out[3] == in[3] &&
+         window.pad_top() == 0 && window.pad_bottom() == 0 &&
+         window.pad_left() == 0 && window.pad_right() == 0 &&
+         window.dilation_h() <= 1 && window.dilation_w() <= 1;
+}
+
+// Elements of `size` bytes.
+bool AllEqual(absl::string_view bytes, size_t size) {
+  for (size_t at = size; at < bytes.size(); ++at) {
+    if (bytes[at] != bytes[at - size]) return false;
+  }
+  return true;
+}
+
+v1::Window2d PlaneWindow() {
+  v1::Window2d window;
+  window.set_stride_h(1);
+  window.set_stride_w(1);
+  window.set_dilation_h(1);
+  window.set_dilation_w(1);
+  return window;
+}
+
+bool IsPerTensor(const Tensor& tensor) {
+  return tensor.quantization && tensor.quantization->scale.size() == 1 &&
+         tensor.quantization->zero_point.size() == 1;
+}
+
+}  // namespace
+
+bool IsPlaneSum(const Graph& graph, const Op& op) {
+  if (op.inputs.empty() || op.inputs[0] == kNoTensor) return false;
+  const Tensor& input = graph.tensors[op.inputs[0]];
+  const Tensor& output = graph.tensors[op.outputs[0]];
+  if (input.type != v1::INT8) return false;
+  if (op.attributes.has_average_pool2d()) {
+    const v1::AveragePool2d& pool = op.attributes.average_pool2d();
+    return CoversAll(pool.window(), pool.kernel_h(), pool.kernel_w(),
+                     input.shape, output.shape);
+  }
+  if (!op.attributes.has_depthwise_conv2d() || op.inputs.size() > 3) {
+    return false;
+  }
+  const v1::DepthwiseConv2d& conv = op.attributes.depthwise_conv2d();
+  const Tensor& weights = graph.tensors[op.inputs[1]];
+  if (!weights.is_constant() || weights.type != v1::INT8 ||
+      weights.shape.size() != 4 || weights.num_elements() == 0 ||
+      conv.depth_multiplier() != 1 || !IsPerTensor(weights) ||
+      !AllEqual(*weights.data, 1)) {
+    return false;
+  }
+  if (op.inputs.size() == 3 && op.inputs[2] != kNoTensor) {
+    const Tensor& bias = graph.tensors[op.inputs[2]];
+    if (!bias.is_constant() || bias.type != v1::INT32 || !IsPerTensor(bias) ||
+        !AllEqual(*bias.data, sizeof(int32_t))) {
+      return false;
+    }
+  }
+  return CoversAll(conv.window(), weights.shape[1], weights.shape[2],
+                   input.shape, output.shape);
+}
+
+bool LiesInPlanes(const v1::Layout& layout) {
+  if (layout.extents_size() != 4 || layout.extents(0) != 1 ||
+      layout.element_bits() != 8 || layout.first_byte() != 0) {
+    return false;
+  }
+  const int64_t w = layout.extents(2);
+  const int64_t plane = layout.extents(1) * w;
+  if (layout.reversed_bytes() > 0 && plane % layout.reversed_bytes() != 0) {
+    return false;
+  }
+  v1::Layout planes;
+  for (const int64_t extent : layout.extents()) planes.add_extents(extent);
+  planes.set_element_bits(8);
+  planes.set_reversed_bytes(layout.reversed_bytes());
+  planes.set_size_bytes(layout.size_bytes());
+  const int64_t strides[] = {plane * layout.extents(3), w, 1, plane};
+  for (int32_t axis = 0; axis < 4; ++axis) {
+    v1::Layout::Term& term = *planes.add_terms();
+    term.set_axis(axis);
+    term.set_stride_bytes(strides[axis]);
+  }
+  return target::SamePlaces(planes, layout);
+}
+
+PlaneSum AsPlaneSum(const Graph& graph, const Op& op) {
+  PlaneSum sum;
+  sum.attributes = op.attributes;
+  const Tensor& input = graph.tensors[op.inputs[0]];
+  const int64_t plane = input.shape[1] * input.shape[2];
+  const int64_t channels = input.shape[3];
+  Tensor planes = input;
+  planes.shape = {1, channels, plane, 1};
+  sum.inputs.push_back(std::move(planes));
+  sum.output = graph.tensors[op.outputs[0]];
+  sum.output.shape = {1, channels, 1, 1};
+  if (op.attributes.has_average_pool2d()) {
+    v1::AveragePool2d& pool = *sum.attributes.mutable_average_pool2d();
+    pool.set_kernel_h(1);
+    pool.set_kernel_w(static_cast<int32_t>(plane));
+    *pool.mutable_window() = PlaneWindow();
+    return sum;
+  }
+  *sum.attributes.mutable_depthwise_conv2d()->mutable_window() = PlaneWindow();
+  Tensor weights = graph.tensors[op.inputs[1]];
+  weights.shape = {1, 1, plane, 1};
+  weights.data =
+      ConstantData(std::string(static_cast<size_t>(plane), (*weights.data)[0]));
+  sum.inputs.push_back(std::move(weights));
+  if (op.inputs.size() < 3 || op.inputs[2] == kNoTensor) return sum;
+  Tensor bias = graph.tensors[op.inputs[2]];
+  bias.shape = {1};
+  bias.data = ConstantData(std::string(bias.data->substr(0, sizeof(int32_t))));
+  sum.inputs.push_back(std::move(bias));
+  return sum;
+}
+
+}  // namespace edgekiln::compiler
