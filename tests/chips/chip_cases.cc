@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "simfarm/conformance/dla/dla_models.h"
 #include "simfarm/conformance/dla/hand_counted.h"
+#include "simfarm/conformance/register_job/diana_programs.h"
 #include "simfarm/conformance/register_job/hand_counted_programs.h"
 #include "simfarm/conformance/register_job/naive_program.h"
 #include "simfarm/conformance/register_job/random_jobs.h"
@@ -454,6 +455,8 @@ ChipCase Diana() {
     return text;
   };
   chip.naive_program = simfarm::conformance::register_job::RunNaiveProgram;
+  chip.hand_counted_programs =
+      simfarm::conformance::register_job::HandCountedOfDiana();
   chip.random_code = RandomRegisterWrites;
   chip.arithmetic = [](QuantizedGraphBuilder& builder) {
     builder.UseShifts(v1::FLOOR);

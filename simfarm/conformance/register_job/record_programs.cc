@@ -9,34 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include "base/digest.h"
-#include "target/layout.h"
+#include "simfarm/conformance/register_job/record_program_builder.h"
 
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
 // Registers of the window.
-constexpr uint32_t kStart = 0x00;
-constexpr uint32_t kStatus = 0x0c;
 constexpr uint32_t kWeights = 0x40;
 constexpr uint32_t kRecord = 0x50;
 
-// Memories, and where things lie in the host's.
-constexpr int32_t kL2 = 0;
-constexpr int32_t kL1 = 1;
-constexpr int32_t kDma = 0;
-constexpr int32_t kCode = -1;  // The host's own.
 constexpr uint64_t kL2Base = 0x10000;
-constexpr uint64_t kConstants = kL2Base;
 constexpr uint64_t kRecords = kL2Base + 0x200;
-constexpr uint64_t kInput = kL2Base + 0x300;
-constexpr uint64_t kRoom = kL2Base + 0x400;  // Reversed.
-constexpr uint64_t kOutput = kL2Base + 0x500;
-
 constexpr uint64_t kL1Base = 0x100;
 constexpr uint64_t kLocalIn = kL1Base;
 constexpr uint64_t kLocalOut = kL1Base + 0x40;
 constexpr uint64_t kLocalSum = kL1Base + 0x80;
+constexpr RecordProgramPlaces kPlaces = {.constants = kL2Base,
+                                         .input = kL2Base + 0x300,
+                                         .room = kL2Base + 0x400,
+                                         .output = kL2Base + 0x500,
+                                         .local_in = kLocalIn,
+                                         .record_words = 16};
 
 uint32_t Pair(uint32_t low, uint32_t high) { return high << 16 | low; }
 
@@ -45,108 +38,6 @@ std::string Bytes(std::initializer_list<int> values) {
   for (const int value : values) bytes.push_back(static_cast<char>(value));
   return bytes;
 }
-
-// The bytes of words of four, each reversed.
-std::string Reversed(const std::string& bytes) {
-  std::string reversed(bytes.size(), '\0');
-  for (size_t i = 0; i < bytes.size(); ++i) reversed[i ^ 3] = bytes[i];
-  return reversed;
-}
-
-class Builder {
- public:
-  Builder(const v1::Machine& machine, std::initializer_list<const char*> layers,
-          std::string input) {
-    case_.machine = machine;
-    for (auto& memory : *case_.machine.mutable_memories()) {
-      memory.set_capacity_bytes(4096);
-    }
-    case_.program.set_version(3);
-    for (const char* layer : layers) case_.program.add_layers()->set_id(layer);
-    Bind(kInput, static_cast<int64_t>(input.size()),
-         *case_.program.add_inputs());
-    case_.inputs = {std::move(input)};
-  }
-
-  void Move(int32_t link, int32_t from_memory, uint64_t from,
-            int32_t from_group, int32_t to_memory, uint64_t to,
-            int32_t to_group, int64_t bytes, int32_t layer) {
-    v1::Program::Move& move = *case_.program.add_steps()->mutable_move();
-    move.mutable_from()->set_memory(from_memory);
-    move.mutable_from()->set_address(from);
-    move.mutable_to()->set_memory(to_memory);
-    move.mutable_to()->set_address(to);
-    move.set_from_layout(Dense(bytes, from_group));
-    move.set_to_layout(Dense(bytes, to_group));
-    move.set_layer(layer);
-    move.set_link(link);
-  }
-  // The host reverses what the engine is to read, and the mover takes it there.
-  void Load(int64_t bytes, int32_t layer) {
-    Move(kCode, kL2, kInput, 0, kL2, kRoom, 4, bytes, layer);
-    Move(kDma, kL2, kRoom, 4, kL1, kLocalIn, 4, bytes, layer);
-  }
-  void Store(uint64_t from, int64_t bytes, int32_t layer) {
-    Move(kDma, kL1, from, 4, kL2, kRoom, 4, bytes, layer);
-    Move(kCode, kL2, kRoom, 4, kL2, kOutput, 0, bytes, layer);
-    Bind(kOutput, bytes, *case_.program.add_outputs());
-  }
-
-  // The start comes last. The record's other words are 0.
-  void Write(uint64_t record, std::vector<uint32_t> words,
-             std::initializer_list<std::pair<uint32_t, uint32_t>> writes,
-             int32_t layer) {
-    auto& step = *case_.program.add_steps()->mutable_register_writes();
-    step.set_layer(layer);
-    words.resize(16, 0);
-    step.mutable_record()->mutable_location()->set_memory(kL2);
-    step.mutable_record()->mutable_location()->set_address(record);
-    for (const uint32_t word : words) step.mutable_record()->add_words(word);
-    const auto add = [&step](uint32_t offset, uint32_t value) {
-      auto& write = *step.add_writes();
-      write.set_offset(offset);
-      write.set_value(value);
-    };
-    for (const auto& [offset, value] : writes) add(offset, value);
-    add(kStart, 1);
-  }
-  void Poll(int32_t layer) {
-    v1::Program::Poll& poll = *case_.program.add_steps()->mutable_poll();
-    poll.set_offset(kStatus);
-    poll.set_mask(1);
-    poll.set_layer(layer);
-  }
-
-  // The memory that is written at run time begins with the constants.
-  ProgramCase Finish(std::string constants) {
-    case_.constants = std::move(constants);
-    v1::Program::Segment& segment = *case_.program.add_segments();
-    const Digest digest = DigestOf(case_.constants);
-    segment.mutable_digest()->set_hash(digest.hash);
-    segment.mutable_digest()->set_size_bytes(digest.size_bytes);
-    segment.mutable_location()->set_memory(kL2);
-    segment.mutable_location()->set_address(kConstants);
-    segment.set_size_bytes(digest.size_bytes);
-    return case_;
-  }
-
- private:
-  int32_t Dense(int64_t bytes, int32_t group) {
-    v1::Layout& layout = *case_.program.add_layouts();
-    layout = target::DenseLayout({bytes}, 1);
-    layout.set_reversed_bytes(group);
-    return case_.program.layouts_size() - 1;
-  }
-  void Bind(uint64_t address, int64_t bytes, v1::Program::Binding& binding) {
-    binding.mutable_type()->set_element_type(v1::INT8);
-    binding.mutable_type()->add_shape(bytes);
-    binding.mutable_location()->set_memory(kL2);
-    binding.mutable_location()->set_address(address);
-    binding.set_layout(Dense(bytes, 0));
-  }
-
-  ProgramCase case_;
-};
 
 // A row of 16 pixels of 3 channels, x, 2 and -x, to 2 channels: 4x + 6 - x +
 // 100 = 3x + 106 and -x + 2x - 9 = x - 9. Of which a quarter, down, between -2
@@ -170,18 +61,18 @@ ProgramCase OneConvolution(const v1::Machine& machine) {
       block[48 + b * 16 + o] = static_cast<char>(biases[o] >> (8 * b));
     }
   }
-  Builder b(machine, {"load", "conv"}, input);
+  RecordProgramBuilder b(machine, kPlaces, {"load", "conv"}, input);
   b.Load(48, 0);
   b.Write(kRecords,
           {1 | 2 << 8, static_cast<uint32_t>(kLocalIn),
            static_cast<uint32_t>(kLocalOut), 0, Pair(1, 16), Pair(3, 2),
            Pair(1, 16), 0, 0xfe | 36u << 24},
           {{kRecord, static_cast<uint32_t>(kRecords)},
-           {kWeights, static_cast<uint32_t>(kConstants)}},
+           {kWeights, static_cast<uint32_t>(kPlaces.constants)}},
           1);
   b.Poll(1);
   b.Store(kLocalOut, 32, 1);
-  return b.Finish(Reversed(block));
+  return b.Finish(ReversedWords(block));
 }
 
 std::string QuartersDown() {
@@ -238,14 +129,15 @@ HandCountedProgram DepthAndAdd(const v1::Machine& machine) {
   block[16] = 2;
   block[48] = 1;
   const uint32_t no_clamp = 0x80u | 0x7fu << 24;
-  Builder b(machine, {"load", "depth", "add", "store"}, Bytes({1, 2, 3, 4}));
+  RecordProgramBuilder b(machine, kPlaces, {"load", "depth", "add", "store"},
+                         Bytes({1, 2, 3, 4}));
   b.Load(4, 0);
   b.Write(kRecords,
           {2 | 1 << 8, static_cast<uint32_t>(kLocalIn),
            static_cast<uint32_t>(kLocalOut), 0, Pair(1, 4), Pair(1, 1),
            Pair(1, 4), 2 << 4 | 1 << 20, no_clamp},
           {{kRecord, static_cast<uint32_t>(kRecords)},
-           {kWeights, static_cast<uint32_t>(kConstants)}},
+           {kWeights, static_cast<uint32_t>(kPlaces.constants)}},
           1);
   b.Poll(1);
   b.Write(kRecords + 64,
@@ -256,7 +148,7 @@ HandCountedProgram DepthAndAdd(const v1::Machine& machine) {
   b.Poll(2);
   b.Store(kLocalSum, 4, 3);
   return {.name = "DepthAndAdd",
-          .program = b.Finish(Reversed(block)),
+          .program = b.Finish(ReversedWords(block)),
           .outcome = {.error = "",
                       .cycles = 60 + 22 + 19 + 60,
                       .layer_cycles = {60, 22, 19, 60},
