@@ -267,7 +267,7 @@ TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
        }},
       {"the variable occurs twice",
        [](v1::Machine& m) { *JobsOf(m).add_fields() = JobsOf(m).fields(0); }},
-      {"kernel or code occurs twice",
+      {"code occurs twice",
        [](v1::Machine& m) { JobsOf(m).mutable_jobs(1)->set_code(1); }},
       {"an operand is missing",
        [](v1::Machine& m) {

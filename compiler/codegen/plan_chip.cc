@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/plan_cache.h"
 #include "compiler/codegen/residency.h"
 #include "compiler/codegen/rooms.h"
 #include "compiler/codegen/system_rooms.h"
@@ -137,8 +138,9 @@ class ChipPlanner {
                         Views::Create(graph_, partition_, folded));
     for (const int share : kShares) {
       if (TriedEnough()) break;
-      auto driven = PlanDrivenOps(graph_, views, ops_, machine_, recipe_,
-                                  ShareOf(machine_, share), rams_[0], ram_of);
+      auto driven =
+          PlanDrivenOps(graph_, views, ops_, machine_, recipe_,
+                        ShareOf(machine_, share), rams_[0], ram_of, cache_);
       if (!driven.ok()) {
         if (!absl::IsResourceExhausted(driven.status()) &&
             !absl::IsUnimplemented(driven.status())) {
@@ -221,6 +223,7 @@ class ChipPlanner {
   const v1::TileRecipe& recipe_;
   const std::vector<int32_t>& rams_;
   const std::vector<DrivenOp> ops_;
+  PlanCache cache_;
   std::vector<int32_t> foldable_;
   std::optional<Choice> best_;
   int64_t tried_steps_ = 0;

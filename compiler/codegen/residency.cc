@@ -25,7 +25,7 @@ class Planner {
           const std::vector<DrivenOp>& ops, const v1::Machine& machine,
           const v1::TileRecipe& recipe,
           const std::vector<int64_t>& memory_bytes, int32_t ram,
-          const RamOfTensor* ram_of)
+          const RamOfTensor* ram_of, PlanCache& cache)
       : graph_(graph),
         views_(views),
         ops_(ops),
@@ -34,6 +34,7 @@ class Planner {
         memory_bytes_(memory_bytes),
         ram_(ram),
         ram_of_(ram_of),
+        cache_(cache),
         maker_(graph),
         plans_(ops.size()) {}
 
@@ -105,11 +106,16 @@ class Planner {
     for (size_t output = 0; output < outputs; ++output) {
       LayOver(position, overwritable, outputs, output, budget);
     }
+    const int32_t op = ops_[position].op;
+    if (const v1::RegionPlan* const known = cache_.Find(op, budget)) {
+      return *known;
+    }
     EK_ASSIGN_OR_RETURN(v1::RegionPlan plan,
                         backend->Plan(region, budget, machine_, engine,
                                       DecisionsFor(recipe_, engine)));
     plan.clear_ops();
-    plan.add_ops(ops_[position].op);
+    plan.add_ops(op);
+    cache_.Add(op, budget, plan);
     return plan;
   }
 
@@ -279,6 +285,7 @@ class Planner {
   const std::vector<int64_t>& memory_bytes_;
   const int32_t ram_;
   const RamOfTensor* const ram_of_;
+  PlanCache& cache_;
   const RegionMaker maker_;
   std::vector<ResidentCandidate> candidates_;
   std::map<TensorId, int32_t> candidate_of_;  // By place.
@@ -299,8 +306,9 @@ absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
     const v1::Machine& machine, const v1::TileRecipe& recipe,
     const std::vector<int64_t>& memory_bytes, int32_t ram,
-    const RamOfTensor* ram_of) {
-  return Planner(graph, views, ops, machine, recipe, memory_bytes, ram, ram_of)
+    const RamOfTensor* ram_of, PlanCache& cache) {
+  return Planner(graph, views, ops, machine, recipe, memory_bytes, ram, ram_of,
+                 cache)
       .Run();
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/plan_cache.h"
 #include "compiler/codegen/resident_candidates.h"
 #include "compiler/codegen/views.h"
 #include "compiler/ir/graph.h"
@@ -26,12 +27,12 @@ namespace edgekiln::compiler {
 // and nobody reads the input later. Places that do not stay lie in `ram`, or
 // where `ram_of` (may be null) says: densely, unless the host's code would have
 // to rearrange them. With `round_trips` of the recipe none stays. Errors are
-// those of the back ends.
+// those of the back ends. `cache` is of this graph, machine and recipe.
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
     const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
     const v1::Machine& machine, const v1::TileRecipe& recipe,
     const std::vector<int64_t>& memory_bytes, int32_t ram,
-    const RamOfTensor* ram_of);
+    const RamOfTensor* ram_of, PlanCache& cache);
 
 // The decisions that `recipe` has for the engine at that position of the
 // machine; empty if it has none.

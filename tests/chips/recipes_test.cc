@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
 #include "tests/chips/chip_cases.h"
@@ -159,8 +160,10 @@ TEST_P(RecipeTest, DecisionsOfOthersAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecipeTest, testing::ValuesIn(AllRecipes()),
                          [](const auto& info) {
-                           return absl::StrCat(info.param.chip->name, "_",
-                                               info.param.recipe);
+                           return absl::StrReplaceAll(
+                               absl::StrCat(info.param.chip->name, "_",
+                                            info.param.recipe),
+                               {{"-", "_"}});
                          });
 
 }  // namespace

@@ -169,7 +169,13 @@ absl::StatusOr<Chip::Move> MoveByRow(const Chip& chip, int32_t from,
                                      const v1::Layout& from_layout,
                                      const v1::Layout& to_layout,
                                      const Chip::Move& whole) {
-  if (whole.rearranges) return whole;
+  // Rows that cut groups of reversed bytes are none that a mover has.
+  const int64_t row_bytes = from_layout.extents(1);
+  const int64_t group = std::max<int64_t>(from_layout.reversed_bytes(), 1);
+  if (whole.rearranges || row_bytes % group != 0 ||
+      from_layout.first_byte() != 0 || to_layout.first_byte() != 0) {
+    return whole;
+  }
   const int64_t rows = from_layout.extents(0) * from_layout.extents(2);
   const auto row_of = [](const v1::Layout& layout) {
     return target::PartOf(layout, {0, 0, 0}, {1, layout.extents(1), 1});

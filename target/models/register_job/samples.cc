@@ -78,8 +78,11 @@ std::vector<int64_t> Candidates(const JobVariables& job, V variable,
     values.push_back(below > 0 ? below : block);
   }
   for (int64_t small = 1; small <= 8; ++small) values.push_back(small);
-  // The ends of int8 and of what a ReLU leaves.
-  for (const int64_t end : {0, -128, 127}) values.push_back(end);
+  if (variable == V::kClampMin || variable == V::kClampMax) {
+    // The ends of int8 and of what a ReLU leaves.
+    for (const int64_t end : {0, -128, 127}) values.push_back(end);
+  }
+  if (variable == V::kPadTop || variable == V::kPadLeft) values.push_back(0);
   return values;
 }
 
