@@ -105,6 +105,7 @@ class TransferCounter {
       Digits digits = DigitsOf(TermsOf(from, axis), TermsOf(to, axis));
       if (digits.empty()) {
         walked_apart_ *= extent;
+        apart_ = apart_ || group_ > 0;
       } else {
         axes_.push_back({extent, std::move(digits)});
       }
@@ -114,7 +115,7 @@ class TransferCounter {
   // No overflow of transfers: they are at most as many as the bytes, which a
   // legal layout bounds. Nothing if the granules' bytes do.
   std::optional<MoveSize> Count() {
-    CountAxis(0, {});
+    CountAxis(0, {}, 0, 0);
     const auto granules = CheckedMul(granules_, walked_apart_);
     const auto bytes =
         granules ? CheckedMul(*granules, granule_bytes_) : std::nullopt;
@@ -128,11 +129,16 @@ class TransferCounter {
     Digits digits;
   };
 
-  void CountAxis(size_t axis, const Counters& counters) {
+  // Of the part that begins at these bytes, in either place.
+  void CountAxis(size_t axis, const Counters& counters, int64_t from_begin,
+                 int64_t to_begin) {
     if (axis == axes_.size()) {
       int64_t bytes = element_bytes_;
       for (const Counter& counter : counters) bytes *= counter.count;
-      const int64_t transfers = TransfersOf(counters);
+      const bool cut =
+          apart_ ||
+          (group_ > 0 && (from_begin % group_ != 0 || to_begin % group_ != 0));
+      const int64_t transfers = cut ? bytes : TransfersOf(counters);
       transfers_ += transfers;
       granules_ += transfers * CeilDiv(bytes / transfers, granule_bytes_);
       return;
@@ -151,7 +157,10 @@ class TransferCounter {
           }
           if (d > 0) count = digit.divide / digits[d - 1].divide;
         }
-        CountAxis(axis + 1, full);
+        CountAxis(axis + 1, full, from_begin, to_begin);
+        const int64_t blocks = extent / digits[largest].divide;
+        from_begin += blocks * digits[largest].from_step;
+        to_begin += blocks * digits[largest].to_step;
       }
       extent %= digits[largest].divide;
       if (extent == 0) return;
@@ -171,7 +180,6 @@ class TransferCounter {
   int64_t TransfersOf(Counters counters) const {
     int64_t all = element_bytes_;
     for (const Counter& counter : counters) all *= counter.count;
-    if (apart_) return all;
     // Bytes that lie together are the innermost counter.
     counters.push_back({element_bytes_, 1, 1});
     while (JoinTwo(counters)) {
@@ -215,7 +223,7 @@ class TransferCounter {
   int dimensions_;
   int64_t granule_bytes_;
   int64_t group_;  // Of reversed bytes; 0 without.
-  bool apart_;     // The groups of the two layouts differ, or are cut.
+  bool apart_;     // Bytes do not move in groups.
   std::vector<Axis> axes_;
   int64_t walked_apart_ = 1;
   int64_t transfers_ = 0;

@@ -124,6 +124,12 @@ TEST(MoveCostTest, ReversedBytesMoveInWholeGroups) {
   const v1::Layout odd = StridedLayout({6, 40}, {62, 1}, 1);
   EXPECT_EQ(Transfers(reversed(odd, 4), reversed(dense, 4), 2), 240);
   EXPECT_EQ(Transfers(reversed(odd, 2), reversed(dense, 2), 2), 1);
+  // The second block, of 4 channels, begins within a group: it alone is moved
+  // byte by byte.
+  v1::Layout blocks = Blocked(1, 1, 20, 16);
+  blocks.mutable_terms(0)->set_stride_bytes(18);
+  blocks.set_size_bytes(34);
+  EXPECT_EQ(Transfers(reversed(blocks, 4), reversed(blocks, 4), 1), 1 + 4);
 }
 
 TEST(MoveCostTest, RefusesWhatIsNoMove) {

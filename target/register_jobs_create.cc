@@ -188,7 +188,7 @@ absl::Status RegisterJobsView::Builder::AddToRecord(const Kernel::Register& reg,
   uint32_t& taken = view_.record_bits_[reg.offset() / 4];
   if ((taken & bits) != 0) {
     return InvalidRegisterJobs("it overlaps another register of the same word",
-                               absl::StrCat(where, ": offset, low_bit, bits"),
+                               absl::StrCat(where, ": offset, low_bit"),
                                "choose bits that are free, or another word");
   }
   taken |= bits;
@@ -205,9 +205,9 @@ absl::Status RegisterJobsView::Builder::CheckInWindow(
         "register, "
         "start_offset or status_offset",
         absl::StrCat(where, ": offset"),
-        reg.in_record() || !view_.jobs_.has_record()
-            ? "choose a free multiple of 4"
-            : "choose a free multiple of 4, or set in_record");
+        absl::StrCat(
+            "choose a free multiple of 4",
+            view_.record_memory_ >= 0 ? ", or set in_record: true" : ""));
   }
   if (reg.low_bit() != 0) {
     return InvalidRegisterJobs(
@@ -229,6 +229,11 @@ absl::Status RegisterJobsView::Builder::AddRegisters() {
     return InvalidRegisterJobs("an offset is not a multiple of 4",
                                "start_offset, status_offset",
                                "start_offset: 0x80");
+  }
+  if (jobs.start_offset() == jobs.status_offset()) {
+    return InvalidRegisterJobs("start_offset and status_offset are the same",
+                               "start_offset, status_offset",
+                               "status_offset: 0x84");
   }
   if (jobs.start_value() == 0) {
     return InvalidRegisterJobs("start_value is missing, or 0", "jobs",

@@ -58,15 +58,14 @@ absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
     if (!IsTold(variable)) missing.push_back(JobVariableName(variable));
   }
   if (!missing.empty()) {
+    const bool may_shift =
+        CanShiftResults(job.kernel()) && IsTold(JobVariable::kShift);
     return InvalidRegisterJobs(
         absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
         "registers, fields",
-        absl::StrCat(
-            "for each, add a register with value_expr: \"", missing[0],
-            "\", or a field",
-            CanShiftResults(job.kernel()) && IsTold(JobVariable::kShift)
-                ? "; or set results: BY_SHIFT"
-                : ""));
+        absl::StrCat("for each, add a register with value_expr: \"", missing[0],
+                     "\", or a field",
+                     may_shift ? "; or results: BY_SHIFT for the job" : ""));
   }
   if (!v1::WeightValues_IsValid(job.weight_values()) ||
       (job.weight_values() != v1::WEIGHTS_ANY &&

@@ -368,6 +368,13 @@ TEST_F(EnginesTest, RefusesWhatCannotRun) {
        [](auto* p) {
          p->mutable_steps(1)->mutable_register_writes()->clear_writes();
        }},
+      {"step 1: engine a, layer conv: the engine reads no record",
+       [](auto* p) {
+         p->mutable_steps(1)
+             ->mutable_register_writes()
+             ->mutable_record()
+             ->add_words(1);
+       }},
       {"engine (none), layer conv: no engine 7",
        [](auto* p) {
          p->mutable_steps(1)->mutable_register_writes()->set_engine(7);

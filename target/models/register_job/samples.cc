@@ -1,19 +1,20 @@
 #include "target/models/register_job/samples.h"
 
-#include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/status_macros.h"
 
 namespace edgekiln::target {
 namespace {
 
 using V = JobVariable;
 
-// Conditions of a job are met one after the other.
-constexpr int kMaxRepairs = 64;
+// Conditions of a job are met one after the other, by trial.
+constexpr int kMaxTries = 1000;  // For one sample.
 
 // Sizes of jobs: extents are `base`, plus `step` for each variable before, plus
 // its index modulo `modulo`.
@@ -87,15 +88,22 @@ std::vector<int64_t> Candidates(const JobVariables& job, V variable,
 }
 
 // Changes one variable, or two, so that the first condition that does not hold
-// does, and those before it, too. False if no candidates do.
-bool Repair(const RegisterJobsView& view, int32_t position, JobVariables& job) {
+// does, and those before it, too. False if no candidates do, or none are left of
+// `tries`. Conditions with sums take too long to be tried out.
+bool Repair(const RegisterJobsView& view, int32_t position, int& tries,
+            JobVariables& job) {
   const int32_t failed = view.FailedCondition(position, job);
-  if (failed < 0) return false;
+  if (failed < 0 ||
+      absl::StrContains(
+          view.jobs().jobs(position).where(failed).expr(), "sum")) {
+    return false;
+  }
   std::vector<V> used;
   for (const V variable : view.VariablesOfCondition(position, failed)) {
     if (variable != V::kKernel) used.push_back(variable);
   }
   const auto better = [&](const JobVariables& changed) {
+    if (--tries < 0) return false;
     const int32_t now = view.FailedCondition(position, changed);
     return now < 0 || now > failed;
   };
@@ -138,7 +146,8 @@ absl::StatusOr<JobVariables> ToldSample(
   for (const SampleSizes& sizes : kSampleSizes) {
     JobVariables sample = SampleJob(code, sizes, negative);
     change(sample);
-    for (int i = 0; i < kMaxRepairs && Repair(view, position, sample); ++i) {
+    int tries = kMaxTries;
+    while (Repair(view, position, tries, sample)) {
     }
     told = view.Encode(sample).status();
     if (told.ok()) told = view.CheckJob(position, sample);
@@ -150,7 +159,13 @@ absl::StatusOr<JobVariables> ToldSample(
                          detail->reason == "STAGED_TOO_LARGE";
     if (!smaller) break;
   }
-  return MakeError(absl::StatusCode::kInvalidArgument, *GetErrorDetail(told));
+  ErrorDetail detail = *GetErrorDetail(told);
+  if (detail.reason == "JOB_REFUSED") {
+    detail.what =
+        absl::StrCat("no job was found that meets all of where: ", detail.what);
+    detail.fix = "correct its conditions";
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
 
 }  // namespace edgekiln::target
