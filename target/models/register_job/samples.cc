@@ -88,14 +88,14 @@ std::vector<int64_t> Candidates(const JobVariables& job, V variable,
 }
 
 // Changes one variable, or two, so that the first condition that does not hold
-// does, and those before it, too. False if no candidates do, or none are left of
-// `tries`. Conditions with sums take too long to be tried out.
+// does, and those before it, too. False if no candidates do, or none are left
+// of `tries`. Conditions with sums take too long to be tried out.
 bool Repair(const RegisterJobsView& view, int32_t position, int& tries,
             JobVariables& job) {
   const int32_t failed = view.FailedCondition(position, job);
   if (failed < 0 ||
-      absl::StrContains(
-          view.jobs().jobs(position).where(failed).expr(), "sum")) {
+      absl::StrContains(view.jobs().jobs(position).where(failed).expr(),
+                        "sum")) {
     return false;
   }
   std::vector<V> used;
