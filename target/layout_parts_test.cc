@@ -1,9 +1,11 @@
 #include "target/layout_parts.h"
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
 
@@ -93,7 +95,6 @@ TEST(PartOfTest, GroupsOfReversedBytesStayWhole) {
   EXPECT_EQ(part->offset, 48 + 24 + 4);
   EXPECT_EQ(part->layout.reversed_bytes(), 4);
   EXPECT_EQ(part->layout.size_bytes(), 56);  // 54 end within a group.
-  EXPECT_FALSE(PartOf(Canonical(whole), {1, 2, 6}, {2, 1, 6}).has_value());
 
   const auto layout = Layout::Create(whole);
   ASSERT_TRUE(layout.ok()) << layout.status();
@@ -107,6 +108,60 @@ TEST(PartOfTest, GroupsOfReversedBytesStayWhole) {
   there->Gather(memory.data() + part->offset, found.data());
   EXPECT_EQ(found.substr(0, 6), dense.substr(48 + 24 + 4, 6));
   EXPECT_EQ(found.substr(6), dense.substr(96 + 24 + 4, 6));
+}
+
+// A part, and a part of that, begin and end wherever they do.
+TEST(PartOfTest, OfReversedBytesBeginsWithinAGroup) {
+  Rng rng(3);
+  for (int i = 0; i < 300; ++i) {
+    const int64_t group = int64_t{2} << rng.Below(3);
+    v1::Layout whole = StridedLayout({3, 4, 7}, {31, 7, 1}, 1);
+    const int64_t first = rng.InRange(0, group - 1);
+    whole.set_reversed_bytes(static_cast<int32_t>(group));
+    whole.set_first_byte(static_cast<int32_t>(first));
+    whole.set_size_bytes((whole.size_bytes() + first + group - 1) / group *
+                         group);
+    SCOPED_TRACE(whole.ShortDebugString());
+    const auto layout = Layout::Create(whole);
+    ASSERT_TRUE(layout.ok()) << layout.status();
+    std::string dense(3 * 4 * 7, '\0');
+    std::iota(dense.begin(), dense.end(), 0);
+    std::string memory(static_cast<size_t>(layout->size_bytes()), '\0');
+    layout->Scatter(dense.data(), memory.data());
+
+    std::vector<int64_t> begin(3, 0);
+    std::vector<int64_t> extents = {3, 4, 7};
+    v1::Layout part = Canonical(whole);
+    int64_t offset = 0;
+    for (int cut = 0; cut < 2; ++cut) {
+      std::vector<int64_t> from(3);
+      for (int axis = 0; axis < 3; ++axis) {
+        from[axis] = rng.InRange(0, extents[axis] - 1);
+        extents[axis] = rng.InRange(1, extents[axis] - from[axis]);
+        begin[axis] += from[axis];
+      }
+      const auto next = PartOf(part, from, extents);
+      ASSERT_TRUE(next.has_value());
+      part = next->layout;
+      offset += next->offset;
+      EXPECT_EQ(offset % group, 0);
+      const auto there = Layout::Create(part);
+      ASSERT_TRUE(there.ok()) << there.status();
+      EXPECT_LE(offset + there->size_bytes(), layout->size_bytes());
+      v1::Box box;
+      for (int axis = 0; axis < 3; ++axis) {
+        box.add_begin(begin[axis]);
+        box.add_end(begin[axis] + extents[axis]);
+      }
+      const auto wanted = Layout::OfBox(box, {3, 4, 7}, 1);
+      ASSERT_TRUE(wanted.ok()) << wanted.status();
+      std::string want(static_cast<size_t>(wanted->dense_bytes()), '\0');
+      wanted->Gather(dense.data(), want.data());
+      std::string found(want.size(), '\0');
+      there->Gather(memory.data() + offset, found.data());
+      EXPECT_EQ(found, want);
+    }
+  }
 }
 
 TEST(CanonicalTest, ReversedBytesAreOtherPlaces) {

@@ -53,7 +53,7 @@ void ForEachIndex(absl::Span<const int64_t> extents,
 // What the message's comment says, word by word.
 int64_t NaiveOffset(const v1::Layout& layout,
                     const std::vector<int64_t>& index) {
-  int64_t offset = 0;
+  int64_t offset = layout.first_byte();
   for (const v1::Layout::Term& term : layout.terms()) {
     int64_t digit = index[static_cast<size_t>(term.axis())];
     if (term.divide() != 0) digit /= term.divide();
@@ -219,7 +219,10 @@ v1::Layout RandomLayout(Rng& rng) {
   if (rng.Below(3) == 0) {
     const int64_t group = int64_t{2} << rng.Below(3);
     layout.set_reversed_bytes(static_cast<int32_t>(group));
-    layout.set_size_bytes((layout.size_bytes() + group - 1) / group * group);
+    layout.set_first_byte(static_cast<int32_t>(rng.InRange(0, group - 1)));
+    layout.set_size_bytes(
+        (layout.size_bytes() + layout.first_byte() + group - 1) / group *
+        group);
   }
   return layout;
 }
@@ -245,6 +248,10 @@ TEST(LayoutTest, DoesWhatTheTermsSay) {
   ExpectAsNaive(reversed, rng);
   reversed = StridedLayout({4, 9}, {9, 1}, 1);
   reversed.set_reversed_bytes(4);
+  ExpectAsNaive(reversed, rng);
+  // The same from within a group on.
+  reversed.set_first_byte(3);
+  reversed.set_size_bytes(40);
   ExpectAsNaive(reversed, rng);
 }
 
@@ -302,6 +309,11 @@ TEST(LayoutTest, RefusesWhatIsNoLayout) {
       {"reversed_bytes is 1", [](auto* l) { l->set_reversed_bytes(1); }},
       {"reversed_bytes is 16", [](auto* l) { l->set_reversed_bytes(16); }},
       {"reversed_bytes is -4", [](auto* l) { l->set_reversed_bytes(-4); }},
+      {"first_byte is 1", [](auto* l) { l->set_first_byte(1); }},
+      {"first_byte is 4",
+       [](auto* l) { l->set_reversed_bytes(4), l->set_first_byte(4); }},
+      {"first_byte is -1",
+       [](auto* l) { l->set_reversed_bytes(4), l->set_first_byte(-1); }},
       {"a size of 194 bytes, not of whole groups of 4 reversed bytes",
        [](auto* l) { l->set_reversed_bytes(4), l->set_size_bytes(194); }},
       {"elements of 4 bits", [](auto* l) { l->set_element_bits(4); }},

@@ -381,20 +381,58 @@ std::string RandomDianaSettings(Rng& rng) {
   return text;
 }
 
-// Layers of the array: kernels of 1, 3, 5 or 7, channels of all counts.
+// Kernels of 1, 3, 5 or 7, padded to whole images.
+WindowCase RandomDianaWindow(Rng& rng) {
+  WindowCase window;
+  window.stride[0] = window.stride[1] = static_cast<int32_t>(rng.InRange(1, 2));
+  for (int axis = 0; axis < 2; ++axis) {
+    window.kernel[axis] = OneOf<int64_t>(rng, {1, 3, 5, 7});
+    const auto pad = static_cast<int32_t>(window.kernel[axis] / 2);
+    window.pad[2 * axis] = window.pad[2 * axis + 1] = pad;
+  }
+  return window;
+}
+
+// An image, often of one row, one column or one pixel.
+compiler::TensorId RandomDianaImage(QuantizedGraphBuilder& builder,
+                                    int64_t channels) {
+  Rng& rng = builder.rng();
+  const auto extent = [&] {
+    return rng.Below(3) == 0 ? 1 : rng.InRange(2, 19);
+  };
+  const int64_t h = extent();
+  return builder.Input({1, h, extent(), channels});
+}
+
+compiler::Graph RandomDianaConv(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const compiler::TensorId x =
+      RandomDianaImage(builder, OneOf<int64_t>(rng, {1, 2, 16, 17, 35}));
+  return builder.Finish(
+      {builder.Conv(x, OneOf<int64_t>(rng, {2, 15, 16, 17, 33}),
+                    RandomDianaWindow(rng), rng.Below(2) == 0)});
+}
+
+compiler::Graph RandomDianaDepthwise(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const compiler::TensorId x =
+      RandomDianaImage(builder, OneOf<int64_t>(rng, {1, 3, 4, 5, 15, 16, 17}));
+  return builder.Finish(
+      {builder.Depthwise(x, 1, RandomDianaWindow(rng), rng.Below(2) == 0)});
+}
+
+// A tensor and itself, then that and the tensor.
+compiler::Graph RandomDianaSums(QuantizedGraphBuilder& builder) {
+  const compiler::TensorId x =
+      RandomDianaImage(builder, builder.rng().InRange(1, 20));
+  const compiler::TensorId y = builder.Add(x, x);
+  return builder.Finish({builder.Add(y, x), y});
+}
+
+// Layers of the array, channels of all counts.
 compiler::Graph RandomDianaNet(QuantizedGraphBuilder& builder) {
   Rng& rng = builder.rng();
-  const auto window = [&] {
-    WindowCase window;
-    window.stride[0] = window.stride[1] =
-        static_cast<int32_t>(rng.InRange(1, 2));
-    for (int axis = 0; axis < 2; ++axis) {
-      window.kernel[axis] = OneOf<int64_t>(rng, {1, 3, 5, 7});
-      const auto pad = static_cast<int32_t>(window.kernel[axis] / 2);
-      window.pad[2 * axis] = window.pad[2 * axis + 1] = pad;
-    }
-    return window;
-  };
+  const auto window = [&] { return RandomDianaWindow(rng); };
   compiler::TensorId x = builder.Input(
       {1, rng.InRange(3, 20), rng.InRange(3, 20), rng.InRange(2, 20)});
   x = builder.Conv(x, rng.InRange(2, 40), window(), rng.Below(2) == 0);
@@ -464,7 +502,10 @@ ChipCase Diana() {
   };
   chip.graphs = {{"Layers", 1000, RandomDianaNet},
                  {"Blocks", 3000, RandomDianaBlocks},
-                 {"Dense", 5000, RandomDianaDense}};
+                 {"Dense", 5000, RandomDianaDense},
+                 {"Conv", 6000, RandomDianaConv},
+                 {"Depthwise", 7000, RandomDianaDepthwise},
+                 {"Sums", 8000, RandomDianaSums}};
   chip.seeds = 4;
   chip.random_chips = 4;
   chip.roomy_targets = {DianaTarget("", 256 << 10), DianaTarget("", 48 << 10)};
