@@ -101,6 +101,11 @@ class ChipPlanner {
     EK_ASSIGN_OR_RETURN(foldable_,
                         FoldableOps(graph_, partition_, machine_, rams_[0]));
     EK_RETURN_IF_ERROR(Search(nullptr));
+    if (!best_) {
+      // Whatever stays may lie in the way: each op alone has all memory.
+      recipe_.set_round_trips(true);
+      EK_RETURN_IF_ERROR(Search(nullptr));
+    }
     if (best_) {
       // Moves between engines and RAM were planned for the first RAM.
       EK_ASSIGN_OR_RETURN(const RamOfTensor ram_of, RamsOfBorders());
@@ -220,7 +225,7 @@ class ChipPlanner {
   const Graph& graph_;
   const v1::Partition& partition_;
   const v1::Machine& machine_;
-  const v1::TileRecipe& recipe_;
+  v1::TileRecipe recipe_;
   const std::vector<int32_t>& rams_;
   const std::vector<DrivenOp> ops_;
   PlanCache cache_;
