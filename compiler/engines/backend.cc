@@ -117,4 +117,9 @@ std::vector<TensorId> EngineBackend::OverwritableInputs(const Region&,
   return {};
 }
 
+absl::StatusOr<std::vector<EngineBackend::ModelFile>>
+EngineBackend::FunctionalModel(const v1::Machine&, int32_t) const {
+  return std::vector<ModelFile>();
+}
+
 }  // namespace edgekiln::compiler

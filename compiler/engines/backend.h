@@ -205,6 +205,25 @@ class EngineBackend {
       const v1::Machine::Engine& engine, absl::string_view code) const = 0;
   virtual absl::StatusOr<std::string> Assemble(
       const v1::Machine::Engine& engine, absl::string_view text) const = 0;
+
+  // A file of the folder c/desk of a bundle.
+  struct ModelFile {
+    std::string path;  // One component.
+    std::string text;
+  };
+  // What the engine computes, without time, in C99 for `make check` of a
+  // bundle; none if there is no such model. Engines of one kind may give the
+  // same files beside one of their own, engine_<engine>.c. That defines, of
+  // engines that run streams,
+  //   void engine_<engine>_launch(const uint8_t *stream, uint64_t bytes,
+  //                               uint32_t first, uint32_t end);
+  // which returns when the commands [first, end) are done, and of others
+  //   void engine_<engine>_write(uint32_t offset, uint32_t value);
+  //   uint32_t engine_<engine>_read(uint32_t offset);
+  // for their registers. What is illegal ends the program by desk_stop() of
+  // desk.h, which also finds memory.
+  virtual absl::StatusOr<std::vector<ModelFile>> FunctionalModel(
+      const v1::Machine& machine, int32_t engine) const;
 };
 
 }  // namespace edgekiln::compiler

@@ -138,15 +138,8 @@ class FileWriter {
     c.Line("/* Made by edgekiln. */");
     c.Line("#include \"", p_, ".h\"");
     c.Line("");
+    c.Raw(LayerAttribute(p_));
     c.Raw(
-        "#if defined(__GNUC__)\n"
-        "#define $LAYER __attribute__((noinline))\n"
-        "#else\n"
-        "#define $LAYER\n"
-        "#endif\n"
-        "#if !defined(__GNUC__) || defined(__clang__)\n"
-        "#pragma STDC FP_CONTRACT OFF\n"
-        "#endif\n"
         "/* Called with every output of a layer; for tests. */\n"
         "#ifndef $DONE\n"
         "#define $DONE(layer, output, at, bytes)\n"
@@ -160,7 +153,7 @@ class FileWriter {
         "#endif\n\n");
     c.Line("$PLACE union ", p_, "_memory ", p_, "_arena;");
     c.Line("");
-    Address(c);
+    c.Raw(AddressFunction(p_));
     for (const auto& [id, offset] : plan_.tensors)
       Place(c, writer_.TensorName(id), offset);
     for (const auto& [number, offset] : plan_.scratch) {
@@ -177,24 +170,6 @@ class FileWriter {
     Entries(c);
     c.Raw(rest.text());
     return WithMacros(c.text());
-  }
-
-  // gcc 12 writes the address of one buffer as a multiple of another's and then
-  // forgets that it is the arena which a layer stores to; it drops calls of the
-  // layer. So it does not get to see what buffers have in common.
-  void Address(CodeWriter& c) const {
-    c.Line("/* The memory at an offset; where it comes from is kept from the");
-    c.Line("   optimizer, which would relate buffers to each other. */");
-    // Nobody calls it if all layers have entries in a table.
-    c.Raw("#if defined(__GNUC__)\n__attribute__((unused))\n#endif\n");
-    c.Open("static inline void *", p_, "_at(uint32_t offset)");
-    c.Line("uint8_t *at = ", p_, "_arena.bytes + offset;");
-    c.Raw("#if defined(__GNUC__)\n");
-    c.Line("__asm__(\"\" : \"+r\"(at));");
-    c.Raw("#endif\n");
-    c.Line("return at;");
-    c.Close();
-    c.Line("");
   }
 
   // The macros of the source have the prefix, as everything else.
@@ -382,6 +357,39 @@ class FileWriter {
 };
 
 }  // namespace
+
+std::string LayerAttribute(absl::string_view prefix) {
+  return absl::StrReplaceAll(
+      "#if defined(__GNUC__)\n"
+      "#define $LAYER __attribute__((noinline))\n"
+      "#else\n"
+      "#define $LAYER\n"
+      "#endif\n"
+      "#if !defined(__GNUC__) || defined(__clang__)\n"
+      "#pragma STDC FP_CONTRACT OFF\n"
+      "#endif\n",
+      {{"$LAYER", CMacroPrefix(prefix) + "_LAYER"}});
+}
+
+// gcc 12 writes the address of one buffer as a multiple of another's and then
+// forgets that it is the arena which a layer stores to; it drops calls of the
+// layer. So it does not get to see what buffers have in common.
+std::string AddressFunction(absl::string_view prefix) {
+  CodeWriter c;
+  c.Line("/* The memory at an offset; where it comes from is kept from the");
+  c.Line("   optimizer, which would relate buffers to each other. */");
+  // Nobody calls it if all layers have entries in a table.
+  c.Raw("#if defined(__GNUC__)\n__attribute__((unused))\n#endif\n");
+  c.Open("static inline void *", prefix, "_at(uint32_t offset)");
+  c.Line("uint8_t *at = ", prefix, "_arena.bytes + offset;");
+  c.Raw("#if defined(__GNUC__)\n");
+  c.Line("__asm__(\"\" : \"+r\"(at));");
+  c.Raw("#endif\n");
+  c.Line("return at;");
+  c.Close();
+  c.Line("");
+  return c.text();
+}
 
 std::vector<CFile> NetworkFiles(NetworkWriter& writer,
                                 const std::vector<LayerText>& layers,

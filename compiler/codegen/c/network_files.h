@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "compiler/codegen/c/arena.h"
 #include "compiler/codegen/c/c_sources.h"
 #include "compiler/codegen/c/network_writer.h"
@@ -24,6 +25,11 @@ std::vector<CFile> NetworkFiles(NetworkWriter& writer,
                                 const std::vector<LayerText>& layers,
                                 const ArenaPlan& plan, bool walks,
                                 CManifest& manifest);
+
+// Definitions of PREFIX_LAYER, how a layer's function is declared, and of
+// PREFIX_at(), the memory at an offset of PREFIX_arena.
+std::string LayerAttribute(absl::string_view prefix);
+std::string AddressFunction(absl::string_view prefix);
 
 }  // namespace edgekiln::compiler
 

@@ -22,6 +22,10 @@ std::string NetworkWriter::AddArray(v1::ElementType type,
 }
 
 std::string NetworkWriter::UseConstant(TensorId id) {
+  if (placed_.contains(id)) {
+    return absl::StrCat("(const ", CTypeOf(graph_.tensors[id].type), " *)",
+                        TensorName(id));
+  }
   std::string& name = constants_[id];
   if (name.empty()) {
     name = AddArray(graph_.tensors[id].type, *graph_.tensors[id].data);

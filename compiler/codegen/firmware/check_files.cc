@@ -45,7 +45,7 @@ std::vector<bool> StatesOf(const Graph& graph) {
   return is_state;
 }
 
-absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph) {
+absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
   const int64_t bytes =
       BytesOf(graph, graph.inputs) + BytesOf(graph, graph.outputs);
   if (bytes > kMostBytes) return std::vector<Sample>();
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph) {
   }
   v1::SynthesizeDataOptions options;
   options.set_seed(1);
-  options.set_samples(bytes > kTwoSamplesBytes ? 1 : 2);
+  options.set_samples(bytes > kTwoSamplesBytes ? 1 : most);
   options.set_chunk_samples(1);
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       SynthesizeData(options, types, nullptr, is_state));
@@ -111,13 +111,22 @@ std::string DataText(const std::vector<Sample>& samples) {
 }
 
 std::string CheckText(const std::vector<Sample>& samples,
-                      const std::string& prefix) {
+                      const std::string& prefix, const CheckOptions& options) {
   const std::string macro = CMacroPrefix(prefix);
+  if (samples.empty()) {
+    return "/* Made by edgekiln. */\n#include <stdio.h>\n\nint main(void) {\n"
+           "  printf(\"inputs and outputs are too large to be recorded\\n\");\n"
+           "  return 0;\n}\n";
+  }
   std::string out = absl::StrCat(
       "/* Made by edgekiln: runs the network on this machine and compares it "
       "with\n   recorded outputs. */\n#include <stdio.h>\n#include "
       "<string.h>\n\n#include \"",
-      prefix, ".h\"\n#include \"check_data.h\"\n\n",
+      prefix, ".h\"\n#include \"check_data.h\"\n",
+      options.include.empty()
+          ? ""
+          : absl::StrCat("#include \"", options.include, "\"\n"),
+      "\n",
       R"(static int wrong;
 
 static void compare(int sample, int output, const void *got, const void *want,
@@ -131,6 +140,7 @@ static void compare(int sample, int output, const void *got, const void *want,
 int main(void) {
   int code;
 )");
+  if (!options.start.empty()) absl::StrAppend(&out, "  ", options.start, "\n");
   for (size_t s = 0; s < samples.size(); ++s) {
     for (size_t i = 0; i < samples[s].inputs.size(); ++i) {
       const std::string& input = samples[s].inputs[i];
@@ -167,20 +177,26 @@ std::string MakeText(const std::string& prefix, v1::Processor processor) {
   }
   return absl::StrReplaceAll(
       R"(# Made by edgekiln.
-#   make check          compares the network, on this machine, with what the
-#                       reference interpreter computed
-#   make firmware.elf   builds it for the target
+#   make check              compares the network, on this machine, with what the
+#                           reference interpreter computed
+#   make check SANITIZE=1   the same with the compiler's sanitizers
+#   make firmware.elf       builds it for the target
 
 CC = cc
 CFLAGS = -O2 -Wall -Wextra -Werror
+PROGRAM = check_network
+ifdef SANITIZE
+CFLAGS += -g -fsanitize=address,undefined -fno-sanitize-recover=all
+PROGRAM = check_sanitized
+endif
 CROSS_CC = @program@
 CROSS_FLAGS = @compile@
 LINK_FLAGS = @link@
 
-check: check_network
-	./check_network
+check: $(PROGRAM)
+	./$(PROGRAM)
 
-check_network: check.c check_data.h @prefix@.c @prefix@.h
+$(PROGRAM): check.c check_data.h @prefix@.c @prefix@.h
 	$(CC) -std=c99 -ffp-contract=off $(CFLAGS) check.c @prefix@.c -o $@
 
 firmware.elf: @prefix@.c @prefix@.h start.S firmware.ld
@@ -189,7 +205,7 @@ firmware.elf: @prefix@.c @prefix@.h start.S firmware.ld
 	$(CROSS_CC) $(LINK_FLAGS) network.o start.o -lgcc -o $@
 
 clean:
-	rm -f check_network firmware.elf network.o start.o
+	rm -f check_network check_sanitized firmware.elf network.o start.o
 
 .PHONY: check clean
 )",
@@ -201,14 +217,22 @@ clean:
 
 }  // namespace
 
-absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
-                                              v1::Processor processor) {
-  EK_ASSIGN_OR_RETURN(const std::vector<Sample> samples, Samples(graph));
+absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
+                                                const CheckOptions& options) {
+  EK_ASSIGN_OR_RETURN(const std::vector<Sample> samples,
+                      Samples(graph, options.most_samples));
   const std::string prefix = CPrefix(graph.name);
   std::vector<CFile> files;
-  files.push_back({"Makefile", MakeText(prefix, processor)});
-  files.push_back({"check.c", CheckText(samples, prefix)});
+  files.push_back({"check.c", CheckText(samples, prefix, options)});
   files.push_back({"check_data.h", DataText(samples)});
+  return files;
+}
+
+absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
+                                              v1::Processor processor) {
+  EK_ASSIGN_OR_RETURN(std::vector<CFile> files, CheckProgram(graph, {}));
+  files.insert(files.begin(),
+               {"Makefile", MakeText(CPrefix(graph.name), processor)});
   return files;
 }
 

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_CODEGEN_FIRMWARE_CHECK_FILES_H_
 #define EK_COMPILER_CODEGEN_FIRMWARE_CHECK_FILES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,10 +11,21 @@
 
 namespace edgekiln::compiler {
 
+struct CheckOptions {
+  int most_samples = 2;
+  // A header, and a statement before the first inference; or none.
+  std::string include = {};
+  std::string start = {};
+};
+
+// `check.c`, which runs a network by its header, and `check_data.h`, which has
+// two samples of seeded inputs and what the reference interpreter computes of
+// them (one where they take more than 1 MiB, none above 16 MiB).
+absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
+                                                const CheckOptions& options);
+
 // What comes beside the C files of a network, so that its user can build and
-// check them: `Makefile`, `check.c` and `check_data.h`, which has two samples
-// of seeded inputs and what the reference interpreter computes of them (one
-// where they take more than 1 MiB, none above 16 MiB).
+// check them: the program above and a `Makefile`.
 absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
                                               v1::Processor processor);
 

@@ -8,6 +8,7 @@
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/disassembler.h"
 #include "compiler/engines/dla/layer.h"
+#include "compiler/engines/dla/model_in_c.h"
 #include "compiler/engines/dla/planner.h"
 #include "compiler/engines/dla/subgraph.h"
 #include "target/isa_view.h"
@@ -164,6 +165,11 @@ class DlaBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const target::IsaView isa,
                         target::IsaView::Create(engine.isa()));
     return dla::Assemble(isa, text);
+  }
+
+  absl::StatusOr<std::vector<ModelFile>> FunctionalModel(
+      const v1::Machine& machine, int32_t engine) const override {
+    return ModelInC(machine, engine);
   }
 };
 

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
 #include "compiler/codegen/firmware/check_files.h"
+#include "compiler/codegen/host/host_files.h"
 #include "compiler/document/network_document.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/program.pb.h"
@@ -39,6 +40,27 @@ absl::StatusOr<std::vector<compiler::BundleFile>> CFiles(
   return files;
 }
 
+// The folder `c` of a bundle of a chip with engines. Where the host's part has
+// no C, the folder says why.
+absl::StatusOr<std::vector<compiler::BundleFile>> HostCFiles(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const auto graph, GraphInput(inputs));
+  absl::StatusOr<std::vector<compiler::CFile>> made =
+      compiler::HostFiles(program, *graph, constants, machine);
+  if (absl::IsUnimplemented(made.status())) {
+    made = std::vector<compiler::CFile>{
+        {"README.txt", absl::StrCat("There is no C of the host's steps here.\n",
+                                    made.status().message(), "\n")}};
+  }
+  EK_RETURN_IF_ERROR(made.status(), "making the host's steps");
+  std::vector<compiler::BundleFile> files;
+  for (compiler::CFile& file : *made) {
+    files.push_back({absl::StrCat("c/", file.path), std::move(file.text)});
+  }
+  return files;
+}
+
 }  // namespace
 
 absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
@@ -50,12 +72,15 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
   if (inputs.Has("constants")) {
     EK_ASSIGN_OR_RETURN(constants, inputs.One("constants"));
   }
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
   std::vector<compiler::BundleFile> c_files;
   if (inputs.Has("c_sources")) {
     EK_ASSIGN_OR_RETURN(c_files, CFiles(program, inputs));
+  } else if (!program.has_firmware()) {
+    EK_ASSIGN_OR_RETURN(c_files,
+                        HostCFiles(program, constants, machine, inputs));
   }
-  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
-                      inputs.Parse<v1::Machine>("machine"));
   EK_ASSIGN_OR_RETURN(const absl::string_view target, inputs.One("target"));
   EK_ASSIGN_OR_RETURN(const absl::string_view machine_bytes,
                       inputs.One("machine"));
