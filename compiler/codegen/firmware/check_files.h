@@ -20,7 +20,8 @@ struct CheckOptions {
 
 // `check.c`, which runs a network by its header, and `check_data.h`, which has
 // two samples of seeded inputs and what the reference interpreter computes of
-// them (one where they take more than 1 MiB, none above 16 MiB).
+// them (one where they take more than 1 MiB; none above 16 MiB, or where the
+// network computes nothing of such inputs, as they are no indices).
 absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
                                                 const CheckOptions& options);
 

@@ -13,6 +13,7 @@
 #include "compiler/engines/register_job/chip.h"
 #include "compiler/engines/register_job/dense_blocks.h"
 #include "compiler/engines/register_job/emit.h"
+#include "compiler/engines/register_job/model_in_c.h"
 #include "compiler/engines/register_job/operation.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/planner.h"
@@ -342,6 +343,11 @@ class RegisterJobBackend final : public EngineBackend {
   absl::StatusOr<std::string> Assemble(const v1::Machine::Engine& engine,
                                        absl::string_view text) const override {
     return WritesFromText(engine.jobs(), text);
+  }
+
+  absl::StatusOr<std::vector<ModelFile>> FunctionalModel(
+      const v1::Machine& machine, int32_t engine) const override {
+    return ModelInC(machine, engine);
   }
 };
 

@@ -17,6 +17,16 @@ static const struct port inputs[] = {EDGEKILN_INPUTS(PORT){0, 0, 0}};
 static const struct port outputs[] = {EDGEKILN_OUTPUTS(PORT){0, 0, 0}};
 #undef PORT
 
+/* What is carried from one inference to the next waits here: where it belongs,
+ * outputs may lie that are yet to be read. */
+#define INPUT(index, memory, address, size) enum { bytes_##index = size };
+EDGEKILN_INPUTS(INPUT)
+#undef INPUT
+#define CARRY(output, input, zero) \
+  static unsigned char state_##input[bytes_##input + 1];
+EDGEKILN_CARRIES(CARRY)
+#undef CARRY
+
 struct term {
   int axis;
   int64_t divide;
@@ -66,7 +76,7 @@ void edgekiln_load(const unsigned char *constants) {
   EDGEKILN_CONSTANTS(CONSTANTS)
 #undef CONSTANTS
 #define CARRY(output, input, zero) \
-  memset(edgekiln_input(input), (zero), (size_t)inputs[input].size);
+  memset(state_##input, (zero), sizeof(state_##input));
   EDGEKILN_CARRIES(CARRY)
 #undef CARRY
   (void)constants;
@@ -140,6 +150,10 @@ static void poll(int engine, uint32_t offset, uint32_t mask, uint32_t value) {
 }
 
 void edgekiln_infer(void) {
+#define CARRY(output, input, zero) \
+  memcpy(edgekiln_input(input), state_##input, (size_t)inputs[input].size);
+  EDGEKILN_CARRIES(CARRY)
+#undef CARRY
 #define HOST(position, layer) chip_host_operator(position);
 #define LAUNCH(stream, first, end) chip_launch(stream, first, end);
 #define WAIT(engine) chip_wait(engine);
@@ -150,8 +164,7 @@ void edgekiln_infer(void) {
   EDGEKILN_STEPS(HOST, LAUNCH, WAIT, MOVE, WRITE, POLL)
   /* What an inference leaves is where the next one begins. */
 #define CARRY(output, input, zero) \
-  memcpy(edgekiln_input(input), edgekiln_output(output), \
-         (size_t)inputs[input].size);
+  memcpy(state_##input, edgekiln_output(output), (size_t)inputs[input].size);
   EDGEKILN_CARRIES(CARRY)
   (void)move;
   (void)poll;

@@ -1,0 +1,22 @@
+#ifndef EK_COMPILER_ENGINES_REGISTER_JOB_MODEL_IN_C_H_
+#define EK_COMPILER_ENGINES_REGISTER_JOB_MODEL_IN_C_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/engines/backend.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler::register_job {
+
+// EngineBackend::FunctionalModel(): the files of desk/, and one with the
+// registers of this engine and its expressions as C. None for engines with
+// records, shifted results, operands in other memories or reversed bytes, or an
+// expression with sum().
+absl::StatusOr<std::vector<EngineBackend::ModelFile>> ModelInC(
+    const v1::Machine& machine, int32_t engine);
+
+}  // namespace edgekiln::compiler::register_job
+
+#endif  // EK_COMPILER_ENGINES_REGISTER_JOB_MODEL_IN_C_H_
