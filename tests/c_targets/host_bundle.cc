@@ -121,7 +121,7 @@ void HostBundle::Write(const std::string& path,
 
 bool HostBundle::Runs(const std::string& command) const {
   const int status = std::system(
-      absl::StrCat("cd '", folder_, "' && timeout 60 sh -c \"", command, "\"")
+      absl::StrCat("cd '", folder_, "' && timeout 300 sh -c \"", command, "\"")
           .c_str());
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -32,8 +32,8 @@ class HostBundle {
   std::string Read(const std::string& path) const;
   void Write(const std::string& path, const std::string& bytes) const;
 
-  // Whether a command of the shell, run in the folder, ends well within a
-  // minute.
+  // Whether a command of the shell, run in the folder, ends well within five
+  // minutes.
   bool Runs(const std::string& command) const;
   // `make check` with these variables.
   bool Checks(const std::string& variables = "") const;

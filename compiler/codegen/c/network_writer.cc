@@ -22,7 +22,8 @@ std::string NetworkWriter::AddArray(v1::ElementType type,
 }
 
 std::string NetworkWriter::UseConstant(TensorId id) {
-  if (placed_.contains(id)) {
+  // Bytes that others keep are where they keep them.
+  if (graph_.tensors[id].data.is_borrowed()) {
     return absl::StrCat("(const ", CTypeOf(graph_.tensors[id].type), " *)",
                         TensorName(id));
   }

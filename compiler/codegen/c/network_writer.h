@@ -27,11 +27,8 @@ class NetworkWriter {
 
   // A static array with these elements; its C name.
   std::string AddArray(v1::ElementType type, absl::string_view bytes);
-  // The same of a constant tensor, written once; of one that is placed, its
-  // first element.
+  // The same of a constant tensor, written once.
   std::string UseConstant(TensorId id);
-  // TensorName() is an address of memory that others fill, of a constant too.
-  void SetPlaced(TensorId id) { placed_.insert(id); }
   // The name that stands for the memory of a tensor that is not constant.
   std::string TensorName(TensorId id) const;
   // A name for scratch memory of a step, and its number.
@@ -59,7 +56,6 @@ class NetworkWriter {
   const std::string prefix_;
   HelperSet helpers_;
   std::set<TensorId> channel_first_;
-  std::set<TensorId> placed_;
   std::vector<std::string> entries_;
   std::map<TensorId, std::string> constants_;
   std::string constants_text_;

@@ -29,7 +29,12 @@ class OperatorWriter {
     graph_.inputs.clear();
     graph_.outputs.clear();
     graph_.states.clear();
-    for (const auto& [id, place] : places) writer_.SetPlaced(id);
+    // Constants are read where they lie.
+    for (const auto& [id, place] : places) {
+      ConstantData& data = graph_.tensors[id].data;
+      if (data.has_value())
+        data = ConstantData::Borrowed(*graph.tensors[id].data);
+    }
   }
 
   absl::StatusOr<COperators> Write() {

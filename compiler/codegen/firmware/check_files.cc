@@ -54,7 +54,7 @@ bool Computes(Interpreter& interpreter, const Sample& sample) {
 absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
   const int64_t bytes =
       BytesOf(graph, graph.inputs) + BytesOf(graph, graph.outputs);
-  if (bytes > kMostBytes) return std::vector<Sample>();
+  if (bytes > kMostBytes || most == 0) return std::vector<Sample>();
   const std::vector<bool> is_state = StatesOf(graph);
   std::vector<v1::TensorType> types;
   for (const TensorId id : graph.inputs) {

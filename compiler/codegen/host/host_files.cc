@@ -16,8 +16,10 @@
 namespace edgekiln::compiler {
 namespace {
 
-// Above, one sample is recorded.
+// Multiply-accumulates above which one sample is recorded, and none: the stage
+// computes them.
 constexpr int64_t kMacsOfTwoSamples = 20'000'000;
+constexpr int64_t kMacsOfOneSample = 20'000'000'000;
 
 // Indices and addresses, which the others take for granted.
 absl::Status CheckPlaces(const v1::Program& program, const Graph& graph,
@@ -126,7 +128,9 @@ absl::StatusOr<std::vector<CFile>> HostFiles(const v1::Program& program,
     macs += layer.macs();
   }
   CheckOptions options;
-  options.most_samples = macs > kMacsOfTwoSamples ? 1 : 2;
+  options.most_samples = macs > kMacsOfOneSample    ? 0
+                         : macs > kMacsOfTwoSamples ? 1
+                                                    : 2;
   options.include = "desk/desk.h";
   options.start = "desk_start(\"..\");";
   EK_ASSIGN_OR_RETURN(std::vector<CFile> check, CheckProgram(graph, options));

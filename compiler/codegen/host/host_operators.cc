@@ -129,6 +129,7 @@ absl::StatusOr<COperators> HostOperators(const v1::Program& program,
     if (!step.has_host_op()) continue;
     EK_RETURN_IF_ERROR(made.Add(step.host_op()), "a host op");
   }
+  if (made.proto().ops().empty()) return COperators();
   EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(made.proto()),
                       "the host ops");
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));

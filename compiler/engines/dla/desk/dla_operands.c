@@ -125,7 +125,8 @@ static void find_covered(const int64_t *r, int axis, int64_t dilation,
     for (k = 0; k < r[DLA_KERNEL_H + axis]; ++k) {
       const int64_t i =
           o * r[DLA_STRIDE_H + axis] - r[DLA_PAD_TOP + axis] + k * dilation;
-      if (i >= 0 && i < extent) covered[i] = 1;
+      if (i >= extent) break;
+      if (i >= 0) covered[i] = 1;
     }
   }
 }
