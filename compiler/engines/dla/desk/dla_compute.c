@@ -77,10 +77,12 @@ static int64_t added(const struct dla_model *m, int64_t a, int64_t b,
                      int half_even) {
   const int64_t *r = m->registers;
   const int64_t left = (int64_t)1 << r[DLA_LEFT_SHIFT];
-  const int64_t x = rescale((a - r[DLA_IN_ZERO_POINT]) * left,
-                            r[DLA_IN_MULTIPLIER], r[DLA_IN_SHIFT], half_even);
-  const int64_t y = rescale((b - r[DLA_IN2_ZERO_POINT]) * left,
-                            r[DLA_IN2_MULTIPLIER], r[DLA_IN2_SHIFT], half_even);
+  const int64_t x =
+      rescale(wrapped((uint64_t)((a - r[DLA_IN_ZERO_POINT]) * left)),
+              r[DLA_IN_MULTIPLIER], r[DLA_IN_SHIFT], half_even);
+  const int64_t y =
+      rescale(wrapped((uint64_t)((b - r[DLA_IN2_ZERO_POINT]) * left)),
+              r[DLA_IN2_MULTIPLIER], r[DLA_IN2_SHIFT], half_even);
   return clamped(m, rescale(wrapped((uint64_t)(x + y)), r[DLA_OUT_MULTIPLIER],
                             r[DLA_OUT_SHIFT], half_even) +
                         r[DLA_OUT_ZERO_POINT]);

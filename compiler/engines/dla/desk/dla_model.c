@@ -106,6 +106,13 @@ static void start_transfer(struct dla_model *m, enum dla_command command) {
     dla_fail(m, "DMA_ROWS or DMA_ROW_BYTES is 0");
     return;
   }
+  if (m->registers[DLA_DMA_ROWS] > 1 &&
+      m->registers[command == DLA_DMA_READ ? DLA_DMA_SRAM_PITCH
+                                           : DLA_DMA_SYSTEM_PITCH] <
+          m->registers[DLA_DMA_ROW_BYTES]) {
+    dla_fail(m, "rows of the transfer overwrite each other");
+    return;
+  }
   transfer(m, command == DLA_DMA_READ);
 }
 
