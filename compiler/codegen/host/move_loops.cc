@@ -38,7 +38,8 @@ std::string OffsetOf(const v1::Layout& layout, int axis) {
 // The index of byte `at` where groups of bytes lie in reverse order.
 std::string InGroup(const std::string& at, const v1::Layout& layout) {
   if (layout.reversed_bytes() <= 1) return at;
-  return absl::StrCat("(", at, ") ^ ", layout.reversed_bytes() - 1, "u");
+  return absl::StrCat("(", layout.first_byte(), "u + ", at, ") ^ ",
+                      layout.reversed_bytes() - 1, "u");
 }
 
 absl::Status CheckPair(const v1::Layout& from, const v1::Layout& to) {
