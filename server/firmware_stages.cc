@@ -15,6 +15,12 @@
 namespace edgekiln::server {
 namespace {
 
+// What is tried, in order, where the compiler finds firmware too large: kernels
+// chosen anew with more allowance for code, then those of the smaller recipes.
+constexpr v1::CRecipe::Kernels kTries[] = {
+    v1::CRecipe::KERNELS_UNSPECIFIED, v1::CRecipe::KERNELS_UNSPECIFIED,
+    v1::CRecipe::SMALL, v1::CRecipe::PLAIN};
+
 v1::CompilerFamily FamilyOf(const v1::CreateJobRequest& request) {
   const v1::CompilerFamily asked = request.options().compiler();
   return asked == v1::COMPILER_FAMILY_UNSPECIFIED ? v1::GCC : asked;
@@ -101,19 +107,36 @@ Task<absl::StatusOr<Built>> Build(v1::CompilerFamily family,
   }
 }
 
-// With these kernels and no others. `use` is null for NO_COMPILER.
+// The bytes that would suffice, of an error that says that firmware does not
+// fit; else nothing.
+std::optional<int64_t> NeedOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  int64_t bytes = 0;
+  if (!detail.has_value() || detail->reason != "FIRMWARE_DOES_NOT_FIT" ||
+      !absl::SimpleAtoi(detail->need.substr(0, detail->need.find(' ')),
+                        &bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+// With these kernels and no others. `use` is null for NO_COMPILER. `refused`:
+// programs that the compiler found too large, which kernels are chosen after;
+// one that is refused here is added.
 Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
                                     v1::CompilerFamily family,
                                     const target::CompilerUse* use,
                                     const v1::BlobRef& machine,
-                                    JobContext& context, TargetRun& run) {
+                                    JobContext& context, TargetRun& run,
+                                    std::vector<v1::BlobRef>& refused) {
   v1::StageOptions emit;
   emit.mutable_emit_c();
   if (kernels != v1::CRecipe::KERNELS_UNSPECIFIED) {
     emit.mutable_emit_c()->mutable_recipe()->set_kernels(kernels);
   }
-  const auto emitting =
-      run.stages.Start("emit_c", emit, {run.deployed->graph(), machine});
+  std::vector<v1::BlobRef> inputs = {run.deployed->graph(), machine};
+  inputs.insert(inputs.end(), refused.begin(), refused.end());
+  const auto emitting = run.stages.Start("emit_c", emit, std::move(inputs));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
   Firmware firmware = {.emitting = emitting};
@@ -126,26 +149,17 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
   EK_CO_ASSIGN_OR_RETURN(
       const Built built,
       co_await Build(family, use->program, firmware, machine, context, run));
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
-                         co_await ResultOf(built.stage));
+  const auto& built_result = co_await ResultOf(built.stage);
+  if (NeedOf(built_result.status()).has_value()) {
+    refused.push_back(firmware.program);
+    run.stages.Drop(emitting);
+  }
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result, built_result);
   EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(result, "program"));
   EK_CO_ASSIGN_OR_RETURN(firmware.elf, Only(result, "constants"));
   firmware.emitting = built.stage;
   *run.report.mutable_compiler() = built.compiler;
   co_return firmware;
-}
-
-// The bytes that would suffice, of an error that says that firmware does not
-// fit; else nothing.
-std::optional<int64_t> NeedOf(const absl::Status& status) {
-  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  int64_t bytes = 0;
-  if (!detail.has_value() || detail->reason != "FIRMWARE_DOES_NOT_FIT" ||
-      !absl::SimpleAtoi(detail->need.substr(0, detail->need.find(' ')),
-                        &bytes)) {
-    return std::nullopt;
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -165,22 +179,28 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
   if (use == nullptr && family != v1::NO_COMPILER) {
     co_return UnknownCompiler(*processor, family);
   }
-  absl::StatusOr<Firmware> made =
-      co_await Make(recipe.kernels(), family, use, machine, context, run);
+  std::vector<v1::BlobRef> refused;
+  absl::StatusOr<Firmware> made = co_await Make(recipe.kernels(), family, use,
+                                                machine, context, run, refused);
   // The kernels were chosen by estimates of their size. Where the compiler
   // finds that too much, smaller ones may do.
   const bool may_choose =
       use != nullptr && recipe.kernels() == v1::CRecipe::KERNELS_UNSPECIFIED;
   std::optional<int64_t> least = NeedOf(made.status());
-  for (const auto kernels : {v1::CRecipe::SMALL, v1::CRecipe::PLAIN}) {
+  for (const auto kernels : kTries) {
     if (!may_choose || !least.has_value() || made.ok()) break;
+    const bool is_choice = kernels == v1::CRecipe::KERNELS_UNSPECIFIED;
+    std::vector<v1::BlobRef> none;
     absl::StatusOr<Firmware> other =
-        co_await Make(kernels, family, use, machine, context, run);
+        co_await Make(kernels, family, use, machine, context, run,
+                      is_choice ? refused : none);
     if (other.ok()) {
       run.report.add_warnings(absl::StrCat(
           "the fastest kernels that were estimated to fit need ", *least,
-          " bytes of a memory, so that slower ones are used, those of recipe ",
-          kernels == v1::CRecipe::SMALL ? "size" : "plain"));
+          " bytes of a memory, so that slower ones are used",
+          is_choice                       ? ""
+          : kernels == v1::CRecipe::SMALL ? ", those of recipe size"
+                                          : ", those of recipe plain"));
       made = std::move(other);
       break;
     }

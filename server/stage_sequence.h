@@ -32,12 +32,15 @@ class SequenceStage final : public PendingStage {
     return stage_->PostOnceOver(work, executor);
   }
   v1::Report::Stage Record() override { return stage_->Record(); }
-  // Whether somebody has got its result.
-  bool asked() const { return asked_; }
+  // Whether somebody has got its result, and uses it.
+  bool asked() const { return asked_ && !dropped_; }
+  // From now on, its result is not used.
+  void Drop() { dropped_ = true; }
 
  private:
   const std::shared_ptr<PendingStage> stage_;
   std::atomic<bool> asked_ = false;
+  std::atomic<bool> dropped_ = false;
 };
 
 // For one target, or for all of them. Not thread-safe.
@@ -56,6 +59,14 @@ class StageSequence {
         context_->Start({std::move(name), target_, std::move(options),
                          std::move(inputs), parts_})));
     return stages_.back();
+  }
+
+  // Another one takes the place of `stage`, one of this sequence: what it warns
+  // of is not reported.
+  void Drop(const std::shared_ptr<PendingStage>& stage) {
+    for (const std::shared_ptr<SequenceStage>& own : stages_) {
+      if (own == stage) own->Drop();
+    }
   }
 
   // From now on, stages run for a target that uses these parts.

@@ -108,6 +108,23 @@ int64_t BytesOf(const Tensor& tensor) {
                            1);
 }
 
+// Sums of what is alive in each step, which are instants 1 .. count.
+std::vector<int64_t> BytesByStep(const std::vector<BufferLife>& buffers,
+                                 size_t count) {
+  // What begins less what has ended.
+  std::vector<int64_t> bytes(count + 2, 0);
+  const auto last = static_cast<int64_t>(count);
+  for (const BufferLife& buffer : buffers) {
+    const int64_t rounded = RoundUp(buffer.size_bytes, kArenaAlignment);
+    const int64_t begin = std::max<int64_t>(buffer.begin, 1);
+    if (begin > last || buffer.end < begin) continue;
+    bytes[begin] += rounded;
+    bytes[std::min(buffer.end, last) + 1] -= rounded;
+  }
+  std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
+  return {bytes.begin() + 1, bytes.begin() + 1 + last};
+}
+
 }  // namespace
 
 bool IsAlias(const Graph& graph, const CStep& step) {
@@ -145,6 +162,7 @@ ArenaPlan PlanArena(const Graph& graph, const std::vector<StepUse>& steps) {
                          .end = s + 1});
     }
   }
+  plan.step_bytes = BytesByStep(buffers, steps.size());
   const OffsetPlan offsets = AllocateOffsets(buffers);
   for (TensorId id = 0; id < std::ssize(graph.tensors); ++id) {
     const auto at = by_root.find(storage.Root(id));

@@ -30,6 +30,8 @@ struct ArenaPlan {
   std::map<TensorId, int64_t> tensors;  // Offsets.
   std::map<int64_t, int64_t> scratch;   // By number.
   std::map<TensorId, int64_t> states;   // Offsets of kept state inputs.
+  // By step: of what is alive while it runs.
+  std::vector<int64_t> step_bytes;
   int64_t bytes = 0;
   int64_t state_bytes = 0;  // Of the states, a part of `bytes`.
 };

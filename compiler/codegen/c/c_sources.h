@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/firmware.pb.h"
 
 // From a graph to C99 that computes the same, to the bit: no libc, no heap, no
 // recursion, one function per layer. docs/c_code.md describes the code.
@@ -14,10 +15,12 @@
 // Thread-safe: a pure function.
 namespace edgekiln::compiler {
 
+class KernelLibrary;
+
 // Which kernels layers get.
 enum class CRecipe {
   kDefault,  // The cheapest in instructions that fit.
-  kSize,     // The smallest code: kernels that layers share.
+  kSize,     // The least flash: kernels that layers share, where that pays.
   kPlain,    // Plain loops over NHWC.
   kTable,    // As an interpreter: kernels for any shape, called by a table.
   kUma,      // Plain loops over NCHW.
@@ -35,6 +38,13 @@ struct COptions {
   int64_t flash_limit_bytes = 0;
   // Limit of the arena and the states; 0: none.
   int64_t ram_limit_bytes = 0;
+  // By how many hundredths code may be larger than estimated; only where a
+  // limit decides.
+  int64_t code_allowance_percent = 0;
+  // What costs are estimated for.
+  v1::Processor processor = v1::RV32IMC;
+  // Null: KernelLibrary::Builtin(). Must outlive the call.
+  const KernelLibrary* kernels = nullptr;
 };
 
 struct CFile {
@@ -48,7 +58,8 @@ struct CLayer {
   std::string function;  // C symbol; "" if there is nothing to do.
   std::string kernel;    // Name in the kernel table.
   int64_t predicted_instructions = 0;
-  int64_t code_bytes = 0;  // Estimated.
+  int64_t code_bytes = 0;      // Estimated.
+  int64_t constant_bytes = 0;  // Of arrays that no layer before it reads.
 };
 
 // A graph input or output, in the order of the graph.
@@ -72,6 +83,13 @@ struct CTensor {
   std::vector<int64_t> strides;
 };
 
+// A layer that has a slower kernel than the fastest, because a limit decides.
+struct CGivenUp {
+  size_t layer = 0;          // Of CManifest::layers.
+  std::string fastest;       // The kernel that it would have.
+  int64_t instructions = 0;  // That it takes more, predicted.
+};
+
 struct CManifest {
   std::string name;  // The prefix.
   std::vector<CLayer> layers;
@@ -83,6 +101,7 @@ struct CManifest {
   int64_t state_bytes = 0;     // Of the arena.
   int64_t constant_bytes = 0;  // Weights, tables, factors.
   int64_t code_bytes = 0;      // Estimated.
+  std::vector<CGivenUp> given_up;
 };
 
 struct CSources {

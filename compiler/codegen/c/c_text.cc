@@ -1,5 +1,7 @@
 #include "compiler/codegen/c/c_text.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,37 +14,80 @@ namespace {
 
 constexpr size_t kLineWidth = 76;
 
+constexpr size_t kMostLiteral = 32;  // Characters.
+
 template <typename T>
-std::string Literal(T value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return CFloat(value);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return CDouble(value);
-  } else if constexpr (std::is_same_v<T, uint64_t>) {
-    return absl::StrCat(value, "u");
+absl::string_view Literal(T value, char (&buffer)[kMostLiteral]) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const std::string text = std::is_same_v<T, float>
+                                 ? CFloat(static_cast<float>(value))
+                                 : CDouble(static_cast<double>(value));
+    const size_t size = std::min(text.size(), kMostLiteral);
+    std::memcpy(buffer, text.data(), size);
+    return {buffer, size};
   } else {
-    return CInteger(static_cast<int64_t>(value));
+    // The lowest values are no literals: see CInteger().
+    if (std::is_signed_v<T> && sizeof(T) >= 4 &&
+        (value == std::numeric_limits<T>::min() ||
+         value == static_cast<T>(std::numeric_limits<int32_t>::min()))) {
+      const std::string text = CInteger(static_cast<int64_t>(value));
+      std::memcpy(buffer, text.data(), text.size());
+      return {buffer, text.size()};
+    }
+    char* end = std::to_chars(buffer, buffer + kMostLiteral - 1, value).ptr;
+    if (std::is_same_v<T, uint64_t>) *end++ = 'u';
+    return {buffer, static_cast<size_t>(end - buffer)};
   }
 }
 
+// Lines of up to kLineWidth characters, a comma behind each value.
+class ValueLines {
+ public:
+  explicit ValueLines(std::string& text) : text_(text) {}
+
+  void Add(absl::string_view literal) {
+    if (column_ + literal.size() > kLineWidth) {
+      if (column_ != kNoLine) text_.push_back('\n');
+      text_.append("  ");
+      column_ = 2;
+    }
+    text_.append(literal.data(), literal.size());
+    text_.push_back(',');
+    column_ += literal.size() + 1;
+  }
+  void End() { text_.push_back('\n'); }
+
+ private:
+  static constexpr size_t kNoLine = 1 << 20;
+  std::string& text_;
+  size_t column_ = kNoLine;
+};
+
 template <typename T>
-std::string Values(absl::string_view bytes) {
-  std::string text;
-  size_t line_begin = 0;
+void AppendValues(absl::string_view bytes, std::string& text) {
+  ValueLines lines(text);
+  char buffer[kMostLiteral];
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof(T));
-    const std::string literal = Literal(value);
-    if (text.empty() ||
-        text.size() - line_begin + literal.size() > kLineWidth) {
-      if (!text.empty()) text.push_back('\n');
-      line_begin = text.size();
-      text.append("  ");
-    }
-    absl::StrAppend(&text, literal, ",");
+    lines.Add(Literal(value, buffer));
   }
-  text.push_back('\n');
-  return text;
+  lines.End();
+}
+
+// Most constants are bytes, of which there are 256.
+template <typename T>
+void AppendByteValues(absl::string_view bytes, std::string& text) {
+  char buffers[256][kMostLiteral];
+  absl::string_view literals[256];
+  for (int i = 0; i < 256; ++i) {
+    literals[i] = Literal(static_cast<T>(static_cast<uint8_t>(i)), buffers[i]);
+  }
+  ValueLines lines(text);
+  for (const char byte : bytes) {
+    lines.Add(literals[static_cast<uint8_t>(byte)]);
+  }
+  lines.End();
 }
 
 }  // namespace
@@ -102,29 +147,32 @@ std::string CInteger(int64_t value) {
   return absl::StrCat(value);
 }
 
-std::string CInitialiser(v1::ElementType type, absl::string_view bytes) {
+void AppendInitialiser(v1::ElementType type, absl::string_view bytes,
+                       std::string& text) {
+  // Five characters for a byte are about what most constants take.
+  text.reserve(text.size() + 5 * bytes.size());
   switch (type) {
     case v1::FLOAT32:
-      return Values<float>(bytes);
+      return AppendValues<float>(bytes, text);
     case v1::FLOAT64:
-      return Values<double>(bytes);
+      return AppendValues<double>(bytes, text);
     case v1::INT8:
-      return Values<int8_t>(bytes);
+      return AppendByteValues<int8_t>(bytes, text);
     case v1::INT16:
-      return Values<int16_t>(bytes);
+      return AppendValues<int16_t>(bytes, text);
     case v1::UINT16:
     case v1::FLOAT16:
-      return Values<uint16_t>(bytes);
+      return AppendValues<uint16_t>(bytes, text);
     case v1::INT32:
-      return Values<int32_t>(bytes);
+      return AppendValues<int32_t>(bytes, text);
     case v1::UINT32:
-      return Values<uint32_t>(bytes);
+      return AppendValues<uint32_t>(bytes, text);
     case v1::INT64:
-      return Values<int64_t>(bytes);
+      return AppendValues<int64_t>(bytes, text);
     case v1::UINT64:
-      return Values<uint64_t>(bytes);
+      return AppendValues<uint64_t>(bytes, text);
     default:
-      return Values<uint8_t>(bytes);
+      return AppendByteValues<uint8_t>(bytes, text);
   }
 }
 

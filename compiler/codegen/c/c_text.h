@@ -61,9 +61,10 @@ std::string CDouble(double value);
 // Of the width of the type, including the lowest value.
 std::string CInteger(int64_t value);
 
-// Elements [0, count) of little-endian `bytes` as an initialiser's inside,
-// in lines.
-std::string CInitialiser(v1::ElementType type, absl::string_view bytes);
+// Appends the elements of little-endian `bytes` as the inside of an
+// initialiser, in lines.
+void AppendInitialiser(v1::ElementType type, absl::string_view bytes,
+                       std::string& text);
 
 }  // namespace edgekiln::compiler
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/c/dot_arithmetic.h"
 #include "compiler/codegen/c/emit_common.h"
+#include "compiler/codegen/c/weight_order.h"
 #include "ops/window.h"
 
 namespace edgekiln::compiler {
@@ -95,8 +96,12 @@ bool HasBorder(const WindowGeometry& g) {
 
 class DotKernel {
  public:
-  DotKernel(StepWriter& w, DotArithmetic dot)
-      : w_(w), code_(w.code()), g_(GeometryOf(w)), dot_(std::move(dot)) {
+  DotKernel(StepWriter& w, DotArithmetic dot, v1::CWeightOrder order)
+      : w_(w),
+        code_(w.code()),
+        g_(GeometryOf(w)),
+        dot_(std::move(dot)),
+        order_(order) {
     const v1::OpAttributes& op = w.op();
     if (op.has_depthwise_conv2d()) {
       depth_ = 1;
@@ -110,7 +115,8 @@ class DotKernel {
   }
 
   void Emit() {
-    const std::string weights = Weights();
+    const std::string weights =
+        w_.Array(w_.In(1).type, WeightsInOrder(w_, order_));
     dot_.Prepare("o");
     code_.OpenLoop("b", g_.batch);
     const std::string image = Image();
@@ -134,24 +140,6 @@ class DotKernel {
   }
 
  private:
-  // [o][c][ky][kx].
-  std::string Weights() {
-    const auto& bytes = *w_.In(1).data;
-    const int64_t positions = g_.positions();
-    const bool depthwise = w_.op().has_depthwise_conv2d();
-    std::vector<char> ordered;
-    for (int64_t o = 0; o < g_.out_c; ++o) {
-      for (int64_t c = 0; c < depth_; ++c) {
-        for (int64_t k = 0; k < positions; ++k) {
-          const int64_t at =
-              depthwise ? k * g_.out_c + o : (o * positions + k) * depth_ + c;
-          ordered.push_back(bytes.data()[at]);
-        }
-      }
-    }
-    return w_.Array(w_.In(1).type, ordered);
-  }
-
   std::string FirstChannel() const {
     if (w_.op().has_depthwise_conv2d() && channels_out_ == 1) return "o";
     if (channels_out_ == g_.out_c) return "0";
@@ -222,6 +210,7 @@ class DotKernel {
   CodeWriter& code_;
   const WindowGeometry g_;
   DotArithmetic dot_;
+  const v1::CWeightOrder order_;
   int64_t depth_ = 1;         // Input channels of one output channel.
   int64_t channels_out_ = 1;  // Of a group.
   Steps image_;
@@ -229,9 +218,9 @@ class DotKernel {
 
 }  // namespace
 
-void PlanOrder(StepWriter& w, bool may_give) {
+void PlanOrder(StepWriter& w, bool knows_orders, bool may_give) {
   const bool gives = may_give && HasOrders(w.Out(0));
-  if (FitsChannelFirstDot(w) || IsPool(w) || FitsChannelFirstReshape(w)) {
+  if (knows_orders || IsPool(w)) {
     w.SetKnowsOrders();
     if (gives && !w.op().has_reshape()) w.GiveChannelFirst();
   } else if (gives && FollowsInputs(w)) {
@@ -240,38 +229,14 @@ void PlanOrder(StepWriter& w, bool may_give) {
   }
 }
 
-bool FitsChannelFirstDot(const StepWriter& w) {
-  if (!w.op().has_conv2d() && !w.op().has_depthwise_conv2d()) return false;
-  return Is8Bit(w.In(0)) && Is8Bit(w.In(1)) && w.In(1).is_constant() &&
-         (Is8Bit(w.Out(0)) || w.Out(0).type == v1::INT32);
-}
-
-KernelChoice CostOfChannelFirstDot(const StepWriter& w) {
-  const WindowGeometry g = GeometryOf(w);
-  const int64_t results = g.pixels() * g.out_c;
-  const int64_t depth = w.In(1).num_elements() / g.out_c;
-  const int64_t copied =
-      HasBorder(g) ? g.in_c * Extent(g, 1) * Extent(g, 2) : 0;
-  return {"nchw", results * (11 * depth + 40) + 16 * copied,
-          copied > 0 ? 690 : 530};
-}
-
-bool EmitChannelFirstDot(StepWriter& w) {
+bool EmitChannelFirstDot(StepWriter& w, v1::CWeightOrder order) {
   auto dot = DotArithmetic::Of(w, ClampOf(w.op()), GeometryOf(w).out_c);
   if (!dot.ok()) return false;
-  DotKernel(w, *std::move(dot)).Emit();
+  DotKernel(w, *std::move(dot), order).Emit();
   return true;
 }
 
-bool FitsChannelFirstReshape(const StepWriter& w) {
-  return w.op().has_reshape() && w.InChannelFirst(0);
-}
-
-KernelChoice CostOfChannelFirstReshape(const StepWriter& w) {
-  return {"nchw", 8 * w.Out(0).num_elements(), 100};
-}
-
-bool EmitChannelFirstReshape(StepWriter& w) {
+bool EmitChannelFirstReshape(StepWriter& w, v1::CWeightOrder /*order*/) {
   const std::vector<int64_t>& shape = w.In(0).shape;
   const int64_t pixels = shape[1] * shape[2];
   CodeWriter& code = w.code();

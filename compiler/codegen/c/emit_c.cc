@@ -1,31 +1,16 @@
-#include <algorithm>
-#include <limits>
+#include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "compiler/codegen/c/arena.h"
 #include "compiler/codegen/c/c_sources.h"
-#include "compiler/codegen/c/channel_first.h"
-#include "compiler/codegen/c/emitters.h"
-#include "compiler/codegen/c/identifiers.h"
-#include "compiler/codegen/c/kernels.h"
-#include "compiler/codegen/c/network_files.h"
-#include "compiler/codegen/c/network_writer.h"
-#include "compiler/codegen/c/steps.h"
+#include "compiler/codegen/c/fit_limits.h"
+#include "compiler/codegen/c/network.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-constexpr const char* kAlias = "alias";
-
-bool AllEmpty(const Graph& graph, const std::vector<TensorId>& outputs) {
-  return std::all_of(outputs.begin(), outputs.end(), [&graph](TensorId id) {
-    return graph.tensors[id].num_elements() == 0;
-  });
-}
 
 absl::Status CheckConstants(const Graph& graph, int64_t limit) {
   int64_t total = 0;
@@ -50,256 +35,71 @@ absl::Status CheckConstants(const Graph& graph, int64_t limit) {
        .fix = "quantize the network to int8, or take a smaller one"});
 }
 
-absl::Status TooLarge(absl::string_view memory, absl::string_view what,
-                      int64_t need, int64_t limit) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kUser,
-                    .reason = "C_MEMORY",
-                    .what = absl::StrCat("too little ", memory, " for ", what),
-                    .limit = absl::StrCat(limit, " bytes"),
-                    .need = absl::StrCat(need, " bytes"),
-                    .fix = absl::StrCat("a chip with more ", memory,
-                                        ", or a smaller network")});
+// The layers that have other kernels than `fastest`, and lose by it.
+std::vector<CGivenUp> GivenUp(const CManifest& fastest,
+                              const CManifest& chosen) {
+  std::vector<CGivenUp> given_up;
+  for (size_t i = 0; i < chosen.layers.size(); ++i) {
+    const int64_t more = chosen.layers[i].predicted_instructions -
+                         fastest.layers[i].predicted_instructions;
+    if (more <= 0 || chosen.layers[i].kernel == fastest.layers[i].kernel) {
+      continue;
+    }
+    given_up.push_back({i, fastest.layers[i].kernel, more});
+  }
+  return given_up;
 }
 
-std::vector<int64_t> RowMajor(const std::vector<int64_t>& shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) {
-    strides[i - 1] = strides[i] * shape[i];
+// Recipe kDefault where its kernels, the fastest, do not fit.
+absl::StatusOr<CSources> EmitFitting(const Graph& graph,
+                                     const COptions& options,
+                                     const Recipes& fastest,
+                                     const Limits& limits, Measure measure) {
+  EK_ASSIGN_OR_RETURN(const NetworkNeed before, measure(fastest));
+  EK_ASSIGN_OR_RETURN(const Fitting fitting,
+                      FitLimits(graph.ops.size(), limits, measure));
+  const int64_t flash =
+      FlashOf(fitting.need.manifest, limits.code_allowance_percent);
+  if (limits.flash_bytes > 0 && flash > limits.flash_bytes) {
+    return TooLarge("flash", "constants and code", flash, limits.flash_bytes);
   }
-  return strides;
-}
-
-// Of [n, h, w, c] that lies as [n, c, h, w].
-std::vector<int64_t> ChannelFirst(const std::vector<int64_t>& shape) {
-  return {shape[1] * shape[2] * shape[3], shape[2], 1, shape[1] * shape[2]};
-}
-
-// Recipes by layer.
-using Recipes = std::vector<CRecipe>;
-
-// All layers, and what they use.
-class Network {
- public:
-  Network(const Graph& graph, const COptions& options, const Recipes& recipes)
-      : graph_(graph),
-        options_(options),
-        recipes_(recipes),
-        tensors_(std::ssize(graph.tensors)),
-        writer_(graph_,
-                CPrefix(options.name.empty() ? graph.name : options.name)) {}
-
-  absl::StatusOr<CSources> Emit() {
-    for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      const Op op = graph_.ops[i];
-      EK_RETURN_IF_ERROR(AddLayer(static_cast<int64_t>(i), op),
-                         absl::StrCat("op ", op.id));
-    }
-    const ArenaPlan plan = PlanArena(graph_, uses_);
-    EK_RETURN_IF_ERROR(CheckMemory(plan.bytes));
-    for (const LayerText& layer : layers_) {
-      manifest_.layers.push_back(layer.layer);
-      if (layer.body.empty()) manifest_.layers.back().function.clear();
-      manifest_.code_bytes += layer.layer.code_bytes;
-    }
-    manifest_.tensors = Tensors(plan);
-    manifest_.code_bytes += writer_.helpers().CodeBytes() + FloatLibrary();
-    manifest_.name = writer_.prefix();
-    manifest_.arena_bytes = plan.bytes;
-    manifest_.state_bytes = plan.state_bytes;
-    manifest_.constant_bytes = writer_.constant_bytes() + TableBytes();
-    CSources sources;
-    sources.files = NetworkFiles(writer_, layers_, plan,
-                                 options_.recipe == CRecipe::kTable, manifest_);
-    // With outputs that are copies of constants or states.
-    EK_RETURN_IF_ERROR(CheckMemory(manifest_.arena_bytes));
-    sources.manifest = std::move(manifest_);
-    return sources;
-  }
-
- private:
-  absl::Status AddLayer(int64_t index, const Op& op) {
-    LayerText text;
-    text.layer.id = op.id;
-    text.layer.function = CLayerFunction(writer_.prefix(), index, op.id);
-    text.outputs = op.outputs;
-    for (const CStep& step : StepsOf(op, graph_)) {
-      EK_RETURN_IF_ERROR(AddStep(step, recipes_[index], text));
-    }
-    uses_.back().keeps = op.outputs;
-    layers_.push_back(std::move(text));
-    return absl::OkStatus();
-  }
-
-  absl::Status AddStep(const CStep& step, CRecipe recipe, LayerText& text) {
-    StepUse use;
-    use.writes = step.outputs;
-    if (IsAlias(graph_, step) && !writer_.channel_first(step.inputs[0])) {
-      use.reads = {step.inputs[0]};
-      use.is_alias = true;
-      text.layer.kernel = kAlias;
-      uses_.push_back(std::move(use));
-      return absl::OkStatus();
-    }
-    StepWriter w(writer_, step);
-    if (!AllEmpty(graph_, step.outputs)) {
-      if (recipe == CRecipe::kUma) PlanOrder(w, !IsPort(step.outputs[0]));
-      EK_ASSIGN_OR_RETURN(const KernelChoice choice, EmitCheapest(w, recipe));
-      text.layer.kernel = choice.name;
-      text.layer.predicted_instructions += choice.instructions;
-      text.layer.code_bytes += choice.code_bytes;
-      text.body += w.Block();
-      text.can_fail = text.can_fail || w.can_fail();
-    }
-    for (const size_t i : w.read()) use.reads.push_back(step.inputs[i]);
-    use.scratch = w.scratch();
-    for (const size_t i : w.overwrites()) {
-      use.overwrites.push_back(step.inputs[i]);
-    }
-    uses_.push_back(std::move(use));
-    return absl::OkStatus();
-  }
-
-  // Of kTable: entries of eight words, and a pointer to each layer.
-  int64_t TableBytes() const {
-    if (options_.recipe != CRecipe::kTable) return 0;
-    constexpr int64_t kWord = 4;
-    return 8 * kWord * std::ssize(writer_.entries()) +
-           kWord * std::ssize(layers_);
-  }
-
-  // Functions of the compiler's library that compute floats on a processor
-  // which does not: as libgcc has them on RV32IMC.
-  int64_t FloatLibrary() {
-    const auto uses = [this](absl::string_view type) {
-      return absl::StrContains(writer_.helpers().Text(), type) ||
-             std::any_of(layers_.begin(), layers_.end(),
-                         [type](const LayerText& layer) {
-                           return absl::StrContains(layer.body, type);
-                         });
-    };
-    return (uses("float") ? 3300 : 0) + (uses("double") ? 7500 : 0);
-  }
-
-  // Whether somebody outside the layers reads it.
-  bool IsPort(TensorId id) const {
-    const auto is = [id](const State& state) {
-      return state.input == id || state.output == id;
-    };
-    return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) !=
-               graph_.outputs.end() ||
-           std::any_of(graph_.states.begin(), graph_.states.end(), is);
-  }
-
-  std::vector<CTensor> Tensors(const ArenaPlan& plan) const {
-    std::vector<int32_t> layer(static_cast<size_t>(tensors_), -1);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      const LayerText& text = layers_[i];
-      for (const TensorId id : text.outputs) {
-        layer[id] = text.layer.kernel == kAlias ? layer[graph_.ops[i].inputs[0]]
-                                                : static_cast<int32_t>(i);
-      }
-    }
-    std::vector<CTensor> tensors;
-    for (const auto& [id, offset] : plan.tensors) {
-      const Tensor& tensor = graph_.tensors[id];
-      if (id >= tensors_ || tensor.num_elements() == 0) continue;
-      tensors.push_back({id, layer[id], offset,
-                         tensor.num_elements() * ElementBytes(tensor.type),
-                         writer_.channel_first(id) ? ChannelFirst(tensor.shape)
-                                                   : RowMajor(tensor.shape)});
-    }
-    return tensors;
-  }
-
-  absl::Status CheckMemory(int64_t arena_bytes) const {
-    const int64_t most = options_.ram_limit_bytes > 0
-                             ? options_.ram_limit_bytes
-                             : std::numeric_limits<int32_t>::max();
-    if (arena_bytes > most)
-      return TooLarge("RAM", "the arena", arena_bytes, most);
-    return absl::OkStatus();
-  }
-
-  Graph graph_;  // With the tensors between steps.
-  const COptions& options_;
-  const Recipes& recipes_;
-  const int64_t tensors_;  // Of the graph as it was given.
-  NetworkWriter writer_;
-  std::vector<LayerText> layers_;
-  std::vector<StepUse> uses_;
-  CManifest manifest_;
-};
-
-// Code beside that of layers.
-int64_t SharedCode(const CManifest& manifest) {
-  int64_t bytes = manifest.code_bytes;
-  for (const CLayer& layer : manifest.layers) bytes -= layer.code_bytes;
-  return bytes;
-}
-
-int64_t FlashOf(const CManifest& manifest) {
-  return manifest.constant_bytes + manifest.code_bytes;
-}
-
-// Gives layers of `fast` the smallest kernels, those first that lose the fewest
-// instructions per byte, until `limit` is kept.
-Recipes Shrunk(const CManifest& fast, const CManifest& small, int64_t limit) {
-  struct Saving {
-    size_t layer;
-    int64_t bytes, instructions;
-  };
-  std::vector<Saving> savings;
-  for (size_t i = 0; i < fast.layers.size(); ++i) {
-    const CLayer& f = fast.layers[i];
-    const CLayer& s = small.layers[i];
-    if (f.code_bytes <= s.code_bytes) continue;
-    savings.push_back({i, f.code_bytes - s.code_bytes,
-                       s.predicted_instructions - f.predicted_instructions});
-  }
-  std::stable_sort(savings.begin(), savings.end(),
-                   [](const Saving& a, const Saving& b) {
-                     return static_cast<double>(a.instructions) /
-                                static_cast<double>(a.bytes) <
-                            static_cast<double>(b.instructions) /
-                                static_cast<double>(b.bytes);
-                   });
-  Recipes recipes(fast.layers.size(), CRecipe::kDefault);
-  // The kernels that the small ones share are there from the first one on.
-  int64_t flash = FlashOf(fast) +
-                  std::max<int64_t>(SharedCode(small) - SharedCode(fast), 0);
-  for (const Saving& saving : savings) {
-    if (flash <= limit) break;
-    recipes[saving.layer] = CRecipe::kSize;
-    flash -= saving.bytes;
-  }
-  return recipes;
+  EK_ASSIGN_OR_RETURN(CSources sources,
+                      EmitNetwork(graph, options, fitting.recipes));
+  sources.manifest.given_up = GivenUp(before.manifest, sources.manifest);
+  return sources;
 }
 
 }  // namespace
 
 absl::StatusOr<CSources> EmitC(const Graph& graph, const COptions& options) {
   EK_RETURN_IF_ERROR(CheckConstants(graph, options.max_constant_bytes));
-  const auto emit = [&](const Recipes& recipes) {
-    return Network(graph, options, recipes).Emit();
+  const Limits limits = {options.flash_limit_bytes, options.ram_limit_bytes,
+                         options.code_allowance_percent};
+  const auto measure = [&](const Recipes& recipes) {
+    return MeasureNetwork(graph, options, recipes);
   };
-  const size_t layers = graph.ops.size();
-  EK_ASSIGN_OR_RETURN(CSources sources, emit(Recipes(layers, options.recipe)));
-  const int64_t limit = options.flash_limit_bytes;
-  if (limit == 0 || FlashOf(sources.manifest) <= limit) return sources;
-  if (options.recipe == CRecipe::kDefault) {
-    EK_ASSIGN_OR_RETURN(const CSources small,
-                        emit(Recipes(layers, CRecipe::kSize)));
-    if (FlashOf(small.manifest) > limit) {
-      return TooLarge("flash", "constants and code", FlashOf(small.manifest),
-                      limit);
-    }
-    EK_ASSIGN_OR_RETURN(sources,
-                        emit(Shrunk(sources.manifest, small.manifest, limit)));
-    return FlashOf(sources.manifest) <= limit ? std::move(sources) : small;
+  Recipes recipes(graph.ops.size(), options.recipe);
+  if (options.recipe == CRecipe::kSize) {
+    EK_ASSIGN_OR_RETURN(Fitting smallest,
+                        Smallest(graph.ops.size(), limits, measure));
+    recipes = std::move(smallest.recipes);
   }
-  return TooLarge("flash", "constants and code", FlashOf(sources.manifest),
-                  limit);
+  absl::StatusOr<CSources> sources = EmitNetwork(graph, options, recipes);
+  if (!sources.ok() && !absl::IsResourceExhausted(sources.status())) {
+    return sources;
+  }
+  const auto flash = [&] {
+    return FlashOf(sources->manifest, options.code_allowance_percent);
+  };
+  if (sources.ok() &&
+      (limits.flash_bytes == 0 || flash() <= limits.flash_bytes)) {
+    return sources;
+  }
+  if (options.recipe == CRecipe::kDefault) {
+    return EmitFitting(graph, options, recipes, limits, measure);
+  }
+  if (!sources.ok()) return sources;
+  return TooLarge("flash", "constants and code", flash(), limits.flash_bytes);
 }
 
 }  // namespace edgekiln::compiler

@@ -107,7 +107,8 @@ absl::StatusOr<std::string> PaddingElement(StepWriter& w) {
 absl::Status EmitConstantPad(StepWriter& w) {
   const v1::Pad& pad = w.op().pad();
   EK_ASSIGN_OR_RETURN(const std::string element, PaddingElement(w));
-  std::string value = CInitialiser(w.In(0).type, element);
+  std::string value;
+  AppendInitialiser(w.In(0).type, element, value);
   value = value.substr(2, value.find(',') - 2);
   CodeWriter& code = w.code();
   code.OpenLoop("i", w.Out(0).num_elements());

@@ -10,6 +10,7 @@
 #include "compiler/codegen/c/emit_common.h"
 #include "compiler/codegen/c/fast_finish.h"
 #include "compiler/codegen/c/row_ring.h"
+#include "compiler/codegen/c/weight_order.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 using ops::WindowGeometry;
 
 constexpr int64_t kChannels = 4;
-
-bool IsInt8(const Tensor& tensor) { return tensor.type == v1::INT8; }
 
 const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
   if (op.has_conv2d()) return op.conv2d().clamp();
@@ -53,16 +52,6 @@ WindowGeometry GeometryOf(const StepWriter& w) {
   return g;
 }
 
-bool IsInt8Layer(const StepWriter& w) {
-  if (!IsInt8(w.In(0)) || !IsInt8(w.In(1)) || !IsInt8(w.Out(0)) ||
-      !w.In(1).is_constant() || w.op().has_converter()) {
-    return false;
-  }
-  const auto zeros = w.InQuantization(1).zero_point;
-  return std::all_of(zeros.begin(), zeros.end(),
-                     [](int32_t zero) { return zero == 0; });
-}
-
 std::vector<FastFinish::Weights> WeightsOf(const StepWriter& w,
                                            int64_t channels,
                                            bool channel_last) {
@@ -77,24 +66,6 @@ std::vector<FastFinish::Weights> WeightsOf(const StepWriter& w,
   return sums;
 }
 
-// [block][row of the window][element of the row][channel in block]; the last
-// block may be narrower.
-std::vector<int8_t> Interleaved(const StepWriter& w, int64_t channels) {
-  const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
-  const int64_t depth = w.In(1).num_elements() / channels;
-  std::vector<int8_t> packed;
-  packed.reserve(static_cast<size_t>(w.In(1).num_elements()));
-  for (int64_t first = 0; first < channels; first += kChannels) {
-    const int64_t count = std::min(kChannels, channels - first);
-    for (int64_t k = 0; k < depth; ++k) {
-      for (int64_t c = 0; c < count; ++c) {
-        packed.push_back(weights[(first + c) * depth + k]);
-      }
-    }
-  }
-  return packed;
-}
-
 int64_t UnrollOf(int64_t run) {
   for (const int64_t unroll : {4, 3, 2}) {
     if (run % unroll == 0) return unroll;
@@ -104,10 +75,11 @@ int64_t UnrollOf(int64_t run) {
 
 class BlockKernel {
  public:
-  BlockKernel(StepWriter& w, const WindowGeometry& g, const FastFinish& finish)
+  BlockKernel(StepWriter& w, const WindowGeometry& g, const FastFinish& finish,
+              v1::CWeightOrder order)
       : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
     pixels_ = g.out[2] >= 2 ? 2 : 1;
-    weights_ = w.Array(v1::INT8, Interleaved(w, g.out_c));
+    weights_ = w.Array(v1::INT8, WeightsInOrder(w, order));
   }
 
   void Emit() {
@@ -225,16 +197,9 @@ class BlockKernel {
 class DepthwiseKernel {
  public:
   DepthwiseKernel(StepWriter& w, const WindowGeometry& g,
-                  const FastFinish& finish)
+                  const FastFinish& finish, v1::CWeightOrder order)
       : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
-    const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
-    std::vector<int8_t> by_channel;
-    for (int64_t c = 0; c < g.out_c; ++c) {
-      for (int64_t k = 0; k < g.positions(); ++k) {
-        by_channel.push_back(weights[k * g.out_c + c]);
-      }
-    }
-    weights_ = w.Array(v1::INT8, by_channel);
+    weights_ = w.Array(v1::INT8, WeightsInOrder(w, order));
   }
 
   void Emit() {
@@ -279,56 +244,21 @@ class DepthwiseKernel {
 
 }  // namespace
 
-bool FitsFastDot(const StepWriter& w) {
-  const v1::OpAttributes& op = w.op();
-  if (!op.has_conv2d() && !op.has_fully_connected()) return false;
-  if (!IsInt8Layer(w)) return false;
-  if (op.has_conv2d() && op.conv2d().groups() > 1) return false;
-  const WindowGeometry g = GeometryOf(w);
-  return g.batch == 1 && g.dilation[2] == 1;
-}
-
-KernelChoice CostOfFastDot(const StepWriter& w) {
-  const WindowGeometry g = GeometryOf(w);
-  const int64_t macs = g.pixels() * g.out_c * g.positions() * g.in_c;
-  const int64_t results = g.pixels() * g.out_c;
-  const int64_t code = (g.out[2] >= 2 ? 900 : 550) + RowRing::CodeBytes(g);
-  return {"block2x4", macs * 29 / 10 + results * 18, code};
-}
-
-bool EmitFastDot(StepWriter& w) {
+bool EmitFastDot(StepWriter& w, v1::CWeightOrder order) {
   const WindowGeometry g = GeometryOf(w);
   const auto finish =
       FastFinish::Of(w, ClampOf(w.op()), WeightsOf(w, g.out_c, false));
   if (!finish.has_value()) return false;
-  BlockKernel(w, g, *finish).Emit();
+  BlockKernel(w, g, *finish, order).Emit();
   return true;
 }
 
-bool FitsFastDepthwise(const StepWriter& w) {
-  constexpr int64_t kMostTaps = 49;
-  const v1::OpAttributes& op = w.op();
-  if (!op.has_depthwise_conv2d() || !IsInt8Layer(w) ||
-      op.depthwise_conv2d().depth_multiplier() != 1) {
-    return false;
-  }
-  const WindowGeometry g = GeometryOf(w);
-  return g.batch == 1 && g.positions() <= kMostTaps;
-}
-
-KernelChoice CostOfFastDepthwise(const StepWriter& w) {
-  const WindowGeometry g = GeometryOf(w);
-  const int64_t results = g.pixels() * g.out_c;
-  return {"unrolled", results * (4 * g.positions() + 24),
-          200 + 46 * g.positions()};
-}
-
-bool EmitFastDepthwise(StepWriter& w) {
+bool EmitFastDepthwise(StepWriter& w, v1::CWeightOrder order) {
   const WindowGeometry g = GeometryOf(w);
   const auto finish =
       FastFinish::Of(w, ClampOf(w.op()), WeightsOf(w, g.out_c, true));
   if (!finish.has_value()) return false;
-  DepthwiseKernel(w, g, *finish).Emit();
+  DepthwiseKernel(w, g, *finish, order).Emit();
   return true;
 }
 

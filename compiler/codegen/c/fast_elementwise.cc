@@ -23,8 +23,6 @@ std::string UpperHalf(StepWriter& w, const std::string& value, int bits,
                       ") >> ", n - 32);
 }
 
-constexpr int kMostBits = 22;  // Of a shift of values below 2^9.
-
 absl::StatusOr<ops::QuantizedAddParameters> ParametersOf(const StepWriter& w) {
   return ops::AddParameters(w.op().add().clamp(), w.op().rounding(),
                             w.InQuantization(0), w.InQuantization(1),
@@ -33,26 +31,7 @@ absl::StatusOr<ops::QuantizedAddParameters> ParametersOf(const StepWriter& w) {
 
 }  // namespace
 
-bool FitsFastAdd(const StepWriter& w) {
-  if (!w.op().has_add() || w.op().rounding() != v1::HALF_UP ||
-      w.Out(0).type != v1::INT8) {
-    return false;
-  }
-  const auto p = ParametersOf(w);
-  if (!p.ok()) return false;
-  for (const ops::FixedPointMultiplier& factor : p->multiplier) {
-    const int n = 31 - factor.shift;
-    if (p->left_shift + (n < 33 ? 33 - n : 0) > kMostBits) return false;
-  }
-  const int n = 31 - p->output_multiplier.shift;
-  return n >= 33 && n <= 52;
-}
-
-KernelChoice CostOfFastAdd(const StepWriter& w) {
-  return {"upper_half", 24 * w.Out(0).num_elements(), 130};
-}
-
-bool EmitFastAdd(StepWriter& w) {
+bool EmitFastAdd(StepWriter& w, v1::CWeightOrder /*order*/) {
   const auto p = ParametersOf(w);
   if (!p.ok()) return false;
   const int s = 31 - p->output_multiplier.shift - 32;

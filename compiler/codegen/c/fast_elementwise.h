@@ -1,15 +1,14 @@
 #ifndef EK_COMPILER_CODEGEN_C_FAST_ELEMENTWISE_H_
 #define EK_COMPILER_CODEGEN_C_FAST_ELEMENTWISE_H_
 
-#include "compiler/codegen/c/kernels.h"
 #include "compiler/codegen/c/step_writer.h"
+#include "edgekiln/v1/kernel_library.pb.h"
 
 // Additions of int8 by upper halves of products.
 namespace edgekiln::compiler {
 
-bool FitsFastAdd(const StepWriter& w);
-KernelChoice CostOfFastAdd(const StepWriter& w);
-bool EmitFastAdd(StepWriter& w);
+// False where the factors have no such form; then nothing is written.
+bool EmitFastAdd(StepWriter& w, v1::CWeightOrder order);
 
 }  // namespace edgekiln::compiler
 

@@ -1,5 +1,6 @@
 #include "compiler/codegen/c/helpers.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -51,6 +52,12 @@ absl::string_view ForEachName(absl::string_view text, const Fn& fn) {
 }
 
 }  // namespace
+
+bool IsHelper(absl::string_view name) {
+  return std::any_of(
+      Table().begin(), Table().end(),
+      [name](const HelperText& text) { return text.name == name; });
+}
 
 std::string WithPrefix(absl::string_view text, absl::string_view prefix) {
   std::string result;

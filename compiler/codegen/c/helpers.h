@@ -32,6 +32,9 @@ class HelperSet {
   std::set<size_t> used_;  // Into the table, whose order is callees first.
 };
 
+// Whether there is a helper of that name.
+bool IsHelper(absl::string_view name);
+
 // Replaces each `$name` of `text` by prefix + "_" + name.
 std::string WithPrefix(absl::string_view text, absl::string_view prefix);
 

@@ -1,136 +1,121 @@
 #include "compiler/codegen/c/kernels.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/channel_first.h"
 #include "compiler/codegen/c/emitters.h"
 #include "compiler/codegen/c/fast_dot.h"
 #include "compiler/codegen/c/fast_elementwise.h"
-#include "compiler/codegen/c/shared_kernels.h"
-#include "compiler/codegen/c/table_kernels.h"
-#include "target/macs.h"
+#include "compiler/codegen/c/kernel_call.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-// One kernel: when it can be used, what it costs, how it is written.
-struct Kernel {
+constexpr char kPlain[] = "plain";
+
+// C that is written for the shape of a step. False: its factors do not allow it
+// after all, and nothing was written.
+struct Generator {
   const char* name;
-  bool (*fits)(const StepWriter& w);
-  KernelChoice (*cost)(const StepWriter& w);
-  // False: its factors do not allow it after all; nothing was written.
-  bool (*emit)(StepWriter& w);
-  CRecipe recipe;
+  bool (*emit)(StepWriter& w, v1::CWeightOrder order);
 };
 
-// The kernels beside the plain loops. A new one is a row.
-const std::vector<Kernel>& KernelTable() {
-  static const auto& table = *new std::vector<Kernel>{
-      {"block2x4", FitsFastDot, CostOfFastDot, EmitFastDot, CRecipe::kDefault},
-      {"unrolled", FitsFastDepthwise, CostOfFastDepthwise, EmitFastDepthwise,
-       CRecipe::kDefault},
-      {"upper_half", FitsFastAdd, CostOfFastAdd, EmitFastAdd,
-       CRecipe::kDefault},
-      {"shared", FitsSharedConv, CostOfSharedConv, EmitSharedConv,
-       CRecipe::kSize},
-      {"shared", FitsSharedAdd, CostOfSharedAdd, EmitSharedAdd, CRecipe::kSize},
-      {"table", FitsTableDot, CostOfTableDot, EmitTableDot, CRecipe::kTable},
-      {"table", FitsTableAdd, CostOfTableAdd, EmitTableAdd, CRecipe::kTable},
-      {"table", FitsTablePool, CostOfTablePool, EmitTablePool, CRecipe::kTable},
-      {"table", FitsTableSoftmax, CostOfTableSoftmax, EmitTableSoftmax,
-       CRecipe::kTable},
-      {"nchw", FitsChannelFirstDot, CostOfChannelFirstDot, EmitChannelFirstDot,
-       CRecipe::kUma},
-      {"nchw", FitsChannelFirstReshape, CostOfChannelFirstReshape,
-       EmitChannelFirstReshape, CRecipe::kUma},
-  };
-  return table;
+constexpr Generator kGenerators[] = {
+    {"block2x4", EmitFastDot},
+    {"unrolled", EmitFastDepthwise},
+    {"upper_half", EmitFastAdd},
+    {"nchw_dot", EmitChannelFirstDot},
+    {"nchw_reshape", EmitChannelFirstReshape},
+};
+
+const Generator* FindGenerator(absl::string_view name) {
+  for (const Generator& generator : kGenerators) {
+    if (name == generator.name) return &generator;
+  }
+  return nullptr;
 }
 
-int64_t MacsOf(const StepWriter& w) {
-  std::vector<target::ShapeSpan> inputs;
-  for (size_t i = 0; i < w.inputs(); ++i) {
-    inputs.push_back(w.Has(i) ? target::ShapeSpan(w.In(i).shape)
-                              : target::ShapeSpan());
-  }
-  std::vector<target::ShapeSpan> outputs;
-  for (size_t i = 0; i < w.outputs(); ++i) {
-    outputs.push_back(target::ShapeSpan(w.Out(i).shape));
-  }
-  return target::MultiplyAccumulates(w.op(), inputs, outputs).value_or(0);
-}
-
-// Positions of the window of a convolution or pool; else 0.
-int64_t PositionsOf(const StepWriter& w) {
-  const v1::OpAttributes& op = w.op();
-  if (op.has_max_pool2d()) {
-    return int64_t{op.max_pool2d().kernel_h()} * op.max_pool2d().kernel_w();
-  }
-  if (op.has_average_pool2d()) {
-    return int64_t{op.average_pool2d().kernel_h()} *
-           op.average_pool2d().kernel_w();
-  }
-  if (!op.has_conv2d() && !op.has_depthwise_conv2d()) return 0;
-  return w.In(1).shape[1] * w.In(1).shape[2];
-}
-
-// With gcc -O2 on RV32IMC.
-int64_t CodeOfPlain(const StepWriter& w) {
-  switch (w.op().op_case()) {
-    case v1::OpAttributes::kConv2D:
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return PositionsOf(w) > 1 ? 500 : 440;
-    case v1::OpAttributes::kFullyConnected:
-      return 210;
-    case v1::OpAttributes::kAveragePool2D:
-    case v1::OpAttributes::kMaxPool2D:
-      return 100;
-    case v1::OpAttributes::kAdd:
-    case v1::OpAttributes::kMul:
-      return 170;
+v1::CRecipe::Kernels KernelsOf(CRecipe recipe) {
+  switch (recipe) {
+    case CRecipe::kSize:
+      return v1::CRecipe::SMALL;
+    case CRecipe::kTable:
+      return v1::CRecipe::TABLE;
+    case CRecipe::kUma:
+      return v1::CRecipe::UMA;
     default:
-      return 400;
+      return v1::CRecipe::KERNELS_UNSPECIFIED;
   }
 }
 
-// Measured with gcc -O2 on RV32IM: 8 instructions per product and per position
-// of a window, about 30 per result.
-KernelChoice CostOfPlain(const StepWriter& w) {
-  const bool wide =
-      ElementBytes(w.Out(0).type) > 4 || w.Out(0).type == v1::FLOAT32;
-  const int64_t each = 30 + 8 * PositionsOf(w);
-  return {"plain", MacsOf(w) * (wide ? 60 : 8) + each * w.Out(0).num_elements(),
-          CodeOfPlain(w)};
+bool IsOf(const v1::CKernel& kernel, CRecipe recipe) {
+  return recipe != CRecipe::kPlain &&
+         std::find(kernel.recipes().begin(), kernel.recipes().end(),
+                   KernelsOf(recipe)) != kernel.recipes().end();
 }
 
 }  // namespace
 
-absl::StatusOr<KernelChoice> EmitCheapest(StepWriter& w, CRecipe recipe) {
-  const KernelChoice plain = CostOfPlain(w);
-  std::vector<std::pair<KernelChoice, const Kernel*>> fitting;
-  for (const Kernel& kernel : KernelTable()) {
-    if (kernel.recipe == recipe && kernel.fits(w)) {
-      fitting.emplace_back(kernel.cost(w), &kernel);
+bool IsGenerator(absl::string_view name) {
+  return name == kPlain || FindGenerator(name) != nullptr;
+}
+
+bool KernelEmitter::HasKernel(const StepWriter& w, CRecipe recipe) const {
+  const KernelFacts facts = FactsOf(w, processor_);
+  return std::any_of(library_.kernels().begin(), library_.kernels().end(),
+                     [&](const v1::CKernel& kernel) {
+                       return IsOf(kernel, recipe) &&
+                              library_.Fits(kernel, w, facts);
+                     });
+}
+
+absl::StatusOr<KernelChoice> KernelEmitter::Emit(StepWriter& w,
+                                                 CRecipe recipe) const {
+  KernelFacts facts = FactsOf(w, processor_);
+  std::vector<std::pair<KernelCost, const v1::CKernel*>> fitting;
+  const v1::CKernel* plain = nullptr;
+  for (const v1::CKernel& kernel : library_.kernels()) {
+    const bool is_plain = kernel.generator() == kPlain;
+    if (is_plain ? plain != nullptr : !IsOf(kernel, recipe)) continue;
+    if (!library_.Fits(kernel, w, facts)) continue;
+    if (is_plain) {
+      plain = &kernel;
+    } else {
+      fitting.emplace_back(library_.CostOf(kernel, processor_, facts), &kernel);
     }
   }
-  // These are taken for what they are, not for what they cost.
-  const bool fixed = recipe == CRecipe::kTable || recipe == CRecipe::kUma;
-  const auto cost = [recipe](const KernelChoice& choice) {
-    return recipe == CRecipe::kSize ? choice.code_bytes : choice.instructions;
-  };
-  std::stable_sort(fitting.begin(), fitting.end(),
-                   [&](const auto& a, const auto& b) {
-                     return cost(a.first) < cost(b.first);
-                   });
-  for (const auto& [choice, kernel] : fitting) {
-    if (!fixed && cost(choice) >= cost(plain)) break;
-    if (kernel->emit(w)) return choice;
+  if (plain == nullptr) {
+    return absl::InternalError("a kernel library without plain loops");
+  }
+  const KernelCost plain_cost = library_.CostOf(*plain, processor_, facts);
+  // Others are taken for what they are, not for what they cost.
+  const bool by_cost = recipe == CRecipe::kDefault;
+  if (by_cost) {
+    std::stable_sort(fitting.begin(), fitting.end(),
+                     [](const auto& a, const auto& b) {
+                       return a.first.instructions < b.first.instructions;
+                     });
+  }
+  for (const auto& [cost, kernel] : fitting) {
+    if (by_cost && cost.instructions >= plain_cost.instructions) break;
+    const KernelChoice choice = {kernel->name(), cost.instructions,
+                                 cost.code_bytes};
+    if (kernel->has_call()) {
+      EK_RETURN_IF_ERROR(EmitCall(w, library_, *kernel, facts));
+      return choice;
+    }
+    if (FindGenerator(kernel->generator())->emit(w, kernel->weight_order())) {
+      return choice;
+    }
   }
   EK_RETURN_IF_ERROR(EmitStep(w));
-  return plain;
+  return KernelChoice{plain->name(), plain_cost.instructions,
+                      plain_cost.code_bytes};
 }
 
 }  // namespace edgekiln::compiler

@@ -12,6 +12,23 @@
 namespace edgekiln::compiler {
 namespace {
 
+int64_t BytesOf(const Tensor& tensor) {
+  return tensor.num_elements() * ElementBytes(tensor.type);
+}
+
+int64_t RoundedBytes(const Tensor& tensor) {
+  const int64_t bytes = std::max<int64_t>(BytesOf(tensor), 1);
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+// An output that is a constant or a state.
+bool IsCopied(const Graph& graph, TensorId output) {
+  return graph.tensors[output].is_constant() ||
+         std::any_of(
+             graph.states.begin(), graph.states.end(),
+             [output](const State& state) { return state.input == output; });
+}
+
 class FileWriter {
  public:
   FileWriter(NetworkWriter& writer, const std::vector<LayerText>& layers,
@@ -35,10 +52,6 @@ class FileWriter {
   }
 
  private:
-  static int64_t BytesOf(const Tensor& tensor) {
-    return tensor.num_elements() * ElementBytes(tensor.type);
-  }
-
   int32_t StateOf(TensorId input) const {
     for (size_t s = 0; s < graph_.states.size(); ++s) {
       if (graph_.states[s].input == input) return static_cast<int32_t>(s);
@@ -53,21 +66,15 @@ class FileWriter {
   void PlaceOutputs() {
     arena_bytes_ = plan_.bytes;
     for (const TensorId id : graph_.outputs) {
-      const bool constant = graph_.tensors[id].is_constant();
-      if (!constant && StateOf(id) < 0) {
+      if (!IsCopied(graph_, id)) {
         output_offset_.push_back(plan_.tensors.at(id));
         continue;
       }
       output_offset_.push_back(arena_bytes_);
       copies_.push_back({id, arena_bytes_});
-      arena_bytes_ += RoundedBytes(id);
+      arena_bytes_ += RoundedBytes(graph_.tensors[id]);
     }
     manifest_.arena_bytes = arena_bytes_;
-  }
-
-  int64_t RoundedBytes(TensorId id) const {
-    const int64_t bytes = std::max<int64_t>(BytesOf(graph_.tensors[id]), 1);
-    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   }
 
   // --- Header ---
@@ -137,6 +144,9 @@ class FileWriter {
     CodeWriter c;
     c.Line("/* Made by edgekiln. */");
     c.Line("#include \"", p_, ".h\"");
+    for (const std::string& header : writer_.headers()) {
+      c.Line("#include \"", header, "\"");
+    }
     c.Line("");
     c.Raw(LayerAttribute(p_));
     c.Raw(
@@ -164,12 +174,19 @@ class FileWriter {
     Layers(rest);
     Reset(rest);
     Invoke(rest);
-    c.Raw(writer_.constants_text());
-    c.Line("");
-    c.Raw(writer_.helpers().Text());
-    Entries(c);
-    c.Raw(rest.text());
-    return WithMacros(c.text());
+    CodeWriter behind;
+    behind.Line("");
+    behind.Raw(writer_.helpers().Text());
+    Entries(behind);
+    behind.Raw(rest.text());
+    // Constants are most of the text, and have no macros.
+    std::string source = WithMacros(c.text());
+    const std::string code = WithMacros(behind.text());
+    source.reserve(source.size() + writer_.constants_text().size() +
+                   code.size());
+    source.append(writer_.constants_text());
+    source.append(code);
+    return source;
   }
 
   // The macros of the source have the prefix, as everything else.
@@ -389,6 +406,14 @@ std::string AddressFunction(absl::string_view prefix) {
   c.Close();
   c.Line("");
   return c.text();
+}
+
+int64_t CopiedOutputBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const TensorId id : graph.outputs) {
+    if (IsCopied(graph, id)) bytes += RoundedBytes(graph.tensors[id]);
+  }
+  return bytes;
 }
 
 std::vector<CFile> NetworkFiles(NetworkWriter& writer,

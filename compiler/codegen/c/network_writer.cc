@@ -14,10 +14,16 @@ std::string NetworkWriter::AddArray(v1::ElementType type,
   const int64_t element = ElementBytes(type);
   const int64_t elements = static_cast<int64_t>(bytes.size()) / element;
   constant_bytes_ += static_cast<int64_t>(bytes.size());
+  if (counts_only_) return name;
   // C has no empty arrays.
   absl::StrAppend(&constants_text_, "static const ", CTypeOf(type), " ", name,
-                  "[", std::max<int64_t>(elements, 1), "] = {\n",
-                  elements == 0 ? "  0,\n" : CInitialiser(type, bytes), "};\n");
+                  "[", std::max<int64_t>(elements, 1), "] = {\n");
+  if (elements == 0) {
+    constants_text_.append("  0,\n");
+  } else {
+    AppendInitialiser(type, bytes, constants_text_);
+  }
+  constants_text_.append("};\n");
   return name;
 }
 

@@ -25,6 +25,8 @@ class NetworkWriter {
   const std::string& prefix() const { return prefix_; }
   HelperSet& helpers() { return helpers_; }
 
+  // From now on arrays are counted and not written.
+  void CountOnly() { counts_only_ = true; }
   // A static array with these elements; its C name.
   std::string AddArray(v1::ElementType type, absl::string_view bytes);
   // The same of a constant tensor, written once.
@@ -48,6 +50,10 @@ class NetworkWriter {
   std::string TableName() const { return prefix_ + "_table"; }
   const std::vector<std::string>& entries() const { return entries_; }
 
+  // A header that the source includes, as "lib.h".
+  void Include(const std::string& header) { headers_.insert(header); }
+  const std::set<std::string>& headers() const { return headers_; }
+
   const std::string& constants_text() const { return constants_text_; }
   int64_t constant_bytes() const { return constant_bytes_; }
 
@@ -57,9 +63,11 @@ class NetworkWriter {
   HelperSet helpers_;
   std::set<TensorId> channel_first_;
   std::vector<std::string> entries_;
+  std::set<std::string> headers_;
   std::map<TensorId, std::string> constants_;
   std::string constants_text_;
   int64_t constant_bytes_ = 0;
+  bool counts_only_ = false;
   int64_t arrays_ = 0;
   int64_t scratches_ = 0;
 };

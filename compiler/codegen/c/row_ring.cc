@@ -21,11 +21,6 @@ bool IsPadded(const ops::WindowGeometry& g) {
 
 }  // namespace
 
-// With gcc -O2 on RV32IMC.
-int64_t RowRing::CodeBytes(const ops::WindowGeometry& g) {
-  return IsPadded(g) ? 320 : 0;
-}
-
 RowRing::RowRing(StepWriter& w, const ops::WindowGeometry& g)
     : w_(w), g_(g), padded_(IsPadded(g)) {
   slots_ = (g.kernel[1] - 1) * g.dilation[1] + 1;

@@ -22,8 +22,6 @@ class RowRing {
   void Begin();
   // In the loop over `oy`: makes the rows of it ready and declares `rows`.
   void Rows();
-  // Code of both, estimated.
-  static int64_t CodeBytes(const ops::WindowGeometry& g);
   // Elements between neighbouring output pixels.
   int64_t pixel_step() const { return g_.stride[2] * g_.in_c; }
 

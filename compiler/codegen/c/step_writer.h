@@ -54,6 +54,7 @@ class StepWriter {
   int64_t AddEntry(std::string entry) {
     return network_.AddEntry(std::move(entry));
   }
+  void Include(const std::string& header) { network_.Include(header); }
   // A buffer of `elements` for this step alone.
   std::string Scratch(v1::ElementType type, int64_t elements);
   // A constant array.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -67,6 +68,11 @@ int64_t CyclesOf100(const v1::Machine& machine, const v1::ResolvedMemory& flash,
          16 * int64_t{ram.wait_cycles()};
 }
 
+int64_t CyclesOf(int64_t instructions, int64_t cycles_of_100) {
+  return instructions / 100 * cycles_of_100 +
+         instructions % 100 * cycles_of_100 / 100;
+}
+
 // What EmitC() refused for lack of RAM, with the stack that is kept.
 absl::Status WithStack(const absl::Status& status,
                        const v1::ResolvedMemory& ram, int64_t stack_bytes) {
@@ -84,19 +90,54 @@ absl::Status WithStack(const absl::Status& status,
   return MakeError(status.code(), *std::move(detail));
 }
 
+// By how many hundredths more code is larger than estimated, per program that
+// was refused. Measured: tests/bench/c_estimates_main.cc.
+constexpr int64_t kAllowancePercent = 4;
+
 // The C that is estimated to fit. Where none is, the smallest that the recipe
 // allows: what the compiler makes of it decides.
-absl::StatusOr<CSources> SourcesFor(const Graph& graph, CRecipe recipe,
-                                    int64_t flash_bytes, int64_t ram_bytes) {
-  COptions options = {.recipe = recipe,
-                      .max_constant_bytes = kMaxConstantBytes,
-                      .flash_limit_bytes = flash_bytes,
-                      .ram_limit_bytes = ram_bytes};
+absl::StatusOr<CSources> SourcesFor(const Graph& graph, COptions options,
+                                    absl::Span<const int64_t> refused) {
+  for (const int64_t bytes : refused) {
+    options.code_allowance_percent += kAllowancePercent;
+    // A limit of 0 would be none.
+    options.flash_limit_bytes =
+        std::clamp<int64_t>(bytes - 1, 1, options.flash_limit_bytes);
+  }
   absl::StatusOr<CSources> sources = EmitC(graph, options);
   if (!absl::IsResourceExhausted(sources.status())) return sources;
-  if (recipe == CRecipe::kDefault) options.recipe = CRecipe::kSize;
+  if (options.recipe == CRecipe::kDefault) options.recipe = CRecipe::kSize;
   options.flash_limit_bytes = 0;
   return EmitC(graph, options);
+}
+
+// What layers that have slower kernels lose.
+std::string LossOf(const CManifest& manifest, int64_t cycles_of_100) {
+  constexpr size_t kMostNamed = 8;
+  int64_t all = 0;
+  std::vector<std::pair<int64_t, std::string>> layers;
+  for (const CGivenUp& given_up : manifest.given_up) {
+    const CLayer& layer = manifest.layers[given_up.layer];
+    const int64_t cycles = CyclesOf(given_up.instructions, cycles_of_100);
+    all += cycles;
+    layers.emplace_back(
+        cycles, absl::StrCat(layer.id, " ", layer.kernel, " for ",
+                             given_up.fastest, ", ", cycles, " cycles more"));
+  }
+  std::stable_sort(
+      layers.begin(), layers.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = absl::StrCat(
+      "the fastest kernels do not fit the memory; slower ones take about ", all,
+      " cycles more: ");
+  for (size_t i = 0; i < std::min(layers.size(), kMostNamed); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : "; ", layers[i].second);
+  }
+  if (layers.size() > kMostNamed) {
+    absl::StrAppend(&text, "; and ", layers.size() - kMostNamed,
+                    " other layers");
+  }
+  return text;
 }
 
 class FirmwareWriter {
@@ -134,8 +175,7 @@ class FirmwareWriter {
       const CLayer& made = manifest_.layers[i];
       layer.set_engine(-1);
       const int64_t cycles =
-          made.predicted_instructions / 100 * cycles_of_100_ +
-          made.predicted_instructions % 100 * cycles_of_100_ / 100;
+          CyclesOf(made.predicted_instructions, cycles_of_100_);
       layer.set_predicted_cycles(cycles);
       program_.set_predicted_cycles(program_.predicted_cycles() + cycles);
       firmware.add_functions(made.function);
@@ -240,9 +280,9 @@ void AddFile(std::string path, std::string text, v1::CSourceTree* tree) {
 
 }  // namespace
 
-absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
-                                             const v1::Machine& machine,
-                                             const v1::CRecipe& recipe) {
+absl::StatusOr<FirmwareSources> EmitFirmware(
+    const Graph& graph, const v1::Machine& machine, const v1::CRecipe& recipe,
+    absl::Span<const int64_t> refused_flash_bytes) {
   if (!machine.has_firmware()) {
     return absl::FailedPreconditionError("the machine runs no firmware");
   }
@@ -250,15 +290,24 @@ absl::StatusOr<FirmwareSources> EmitFirmware(const Graph& graph,
   const v1::ResolvedMemory& flash = machine.memories(memories.flash);
   const v1::ResolvedMemory& ram = machine.memories(memories.rams[0]);
   const int64_t stack = machine.firmware().stack_bytes();
+  const COptions options = {
+      .recipe = RecipeOf(recipe),
+      .max_constant_bytes = kMaxConstantBytes,
+      .flash_limit_bytes = flash.capacity_bytes(),
+      .ram_limit_bytes = std::max<int64_t>(ram.capacity_bytes() - stack, 1),
+      .processor = machine.firmware().processor()};
   absl::StatusOr<CSources> fitting =
-      SourcesFor(graph, RecipeOf(recipe), flash.capacity_bytes(),
-                 std::max<int64_t>(ram.capacity_bytes() - stack, 1));
+      SourcesFor(graph, options, refused_flash_bytes);
   if (!fitting.ok()) {
     return WithStack(fitting.status(), ram, stack);
   }
   CSources made = *std::move(fitting);
   const std::string prefix = made.manifest.name;
   FirmwareSources result;
+  if (!made.manifest.given_up.empty()) {
+    result.warnings.push_back(
+        LossOf(made.manifest, CyclesOf100(machine, flash, ram)));
+  }
   for (CFile& file : made.files) {
     AddFile(std::move(file.path), std::move(file.text), &result.sources);
   }

@@ -1,5 +1,6 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/status_macros.h"
@@ -17,10 +18,19 @@ absl::StatusOr<StageOutput> RunEmitC(const v1::EmitCOptions& options,
   EK_ASSIGN_OR_RETURN(const auto graph, GraphInput(inputs));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(const compiler::FirmwareSources emitted,
-                      compiler::EmitFirmware(*graph, machine, options.recipe()),
-                      "making C code");
+  // Programs that this stage made before, which were found too large.
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Program> refused,
+                      inputs.ParseAll<v1::Program>("program"));
+  std::vector<int64_t> refused_bytes;
+  for (const v1::Program& program : refused) {
+    refused_bytes.push_back(program.flash_bytes());
+  }
+  EK_ASSIGN_OR_RETURN(
+      compiler::FirmwareSources emitted,
+      compiler::EmitFirmware(*graph, machine, options.recipe(), refused_bytes),
+      "making C code");
   StageOutput output;
+  output.warnings = std::move(emitted.warnings);
   std::string program = emitted.program.SerializeAsString();
   v1::StageSummary::Emit& summary = *output.summary.mutable_emit();
   *summary.mutable_layers() = emitted.program.layers();
