@@ -103,7 +103,7 @@ TEST_F(FirmwareJobTest, WhatTheCompilerFindsTooLargeGetsSmallerKernels) {
   const JobResult result =
       Run(Request("int8 net", {"none;runs C, small flash"}, {v1::COMPILE}));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(2));
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(4));
   EXPECT_THAT(result.reports[0].warnings(),
               ElementsAre(AllOf(HasSubstr("900 bytes"), HasSubstr("size"))));
 
@@ -111,7 +111,20 @@ TEST_F(FirmwareJobTest, WhatTheCompilerFindsTooLargeGetsSmallerKernels) {
       Request("int8 net", {"none;runs C, tiny flash"}, {v1::COMPILE});
   const JobResult refused = Run(tiny);
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("500 bytes"));
-  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(3));
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("build_firmware").Times(5));
+}
+
+// They are chosen again, with what was refused, before smaller recipes are.
+TEST_F(FirmwareJobTest, WhatTheCompilerFindsALittleTooLargeIsChosenAgain) {
+  const JobResult result =
+      Run(Request("int8 net", {"none;runs C, medium flash"}, {v1::COMPILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      AllOf(Contains("emit_c").Times(2), Contains("build_firmware").Times(2)));
+  EXPECT_THAT(
+      result.reports[0].warnings(),
+      ElementsAre(AllOf(HasSubstr("900 bytes"), Not(HasSubstr("recipe")))));
 }
 
 TEST_F(FirmwareJobTest, ATargetWithoutCSaysThatItNeedsNoCompiler) {

@@ -1,5 +1,6 @@
 #include "server/firmware_stages.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,12 @@ Task<absl::StatusOr<Built>> Build(v1::CompilerFamily family,
   }
 }
 
+bool Holds(const std::vector<v1::BlobRef>& blobs, const v1::BlobRef& blob) {
+  return std::any_of(blobs.begin(), blobs.end(), [&](const v1::BlobRef& one) {
+    return one.SerializeAsString() == blob.SerializeAsString();
+  });
+}
+
 // The bytes that would suffice, of an error that says that firmware does not
 // fit; else nothing.
 std::optional<int64_t> NeedOf(const absl::Status& status) {
@@ -145,6 +152,10 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
   if (use == nullptr) {
     EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
     co_return firmware;
+  }
+  if (Holds(refused, firmware.program)) {
+    run.stages.Drop(emitting);
+    co_return absl::ResourceExhaustedError("nothing smaller was found");
   }
   EK_CO_ASSIGN_OR_RETURN(
       const Built built,

@@ -90,9 +90,9 @@ absl::Status Compare(const std::string& name, const Graph& graph,
       compiler::EmitC(graph, {.recipe = RecipeOf(recipe),
                               .processor = machine.firmware().processor()}));
   std::map<std::string, int64_t> function_bytes;
-  EK_ASSIGN_OR_RETURN(const auto executable, rv32::ReadElf(built.elf));
+  EK_ASSIGN_OR_RETURN(const auto executable, simfarm::rv32::ReadElf(built.elf));
   int64_t code_bytes = 0;
-  for (const rv32::Function& function : executable.functions) {
+  for (const simfarm::rv32::Function& function : executable.functions) {
     function_bytes[function.name] = function.size_bytes;
     code_bytes += function.size_bytes;
   }

@@ -3,17 +3,14 @@
 namespace edgekiln::compiler {
 namespace {
 
-struct Part {
-  const char* name;
-  const char* text;
-};
-
-constexpr Part kParts[] = {
+constexpr unsigned char kBytes[] = {
 #include "compiler/codegen/c/builtin_kernels.inc"
 };
 
 }  // namespace
 
-absl::string_view BuiltinKernels() { return kParts[0].text; }
+absl::string_view BuiltinKernels() {
+  return {reinterpret_cast<const char*>(kBytes), sizeof(kBytes)};
+}
 
 }  // namespace edgekiln::compiler

@@ -5,7 +5,8 @@
 
 namespace edgekiln::compiler {
 
-// kernels.txtpb, which is compiled in.
+// kernels.txtpb, which is compiled in: a serialized v1::KernelLibrary, which is
+// read in a tenth of the time that the text takes.
 absl::string_view BuiltinKernels();
 
 }  // namespace edgekiln::compiler

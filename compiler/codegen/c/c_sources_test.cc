@@ -175,13 +175,44 @@ TEST(EmitCTest, LittleFlashTakesSmallerKernelsFirstWhereTheyCostLeast) {
   ASSERT_TRUE(less.ok()) << less.status();
   // The second layer has fewer products to lose by.
   EXPECT_EQ(less->manifest.layers[0].kernel, "block2x4");
-  EXPECT_EQ(less->manifest.layers[1].kernel, "shared");
+  EXPECT_EQ(less->manifest.layers[1].kernel, "plain");
+  ASSERT_EQ(less->manifest.given_up.size(), 1u);
+  EXPECT_EQ(less->manifest.given_up[0].layer, 1u);
+  EXPECT_EQ(less->manifest.given_up[0].fastest, "block2x4");
+  EXPECT_GT(less->manifest.given_up[0].instructions, 0);
+  EXPECT_TRUE(fast->manifest.given_up.empty());
   options.flash_limit_bytes = 10;
   const auto none = EmitC(graph, options);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(none.status().message(), "limit: 10 bytes"))
       << none.status();
+}
+
+// The fast convolution needs a ring of rows, plain loops do not: only that
+// layer changes.
+TEST(EmitCTest, LittleRamChangesTheLayersThatNeedIt) {
+  constexpr char kText[] = R"(graph "net"
+%x : int8[1,4,64,1] scale 0.5 zero 3 = input
+%w : int8[4,3,3,1] scale 0.01 zero 0 = constant 0xWEIGHTS
+%v : int8[4,1024] scale 0.01 zero 0 = constant 0xVALUES
+%a : int8[1,4,64,4] scale 0.5 zero 0 = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1 pad_top 1 pad_bottom 1 pad_left 1 pad_right 1}} id a
+%b : int8[1,4] scale 0.5 zero 0 = fully_connected(%a, %v) id b
+return %b
+)";
+  const Graph graph = GraphOf(absl::StrReplaceAll(
+      kText, {{"VALUES", std::string(size_t{2} * 4096, '1')},
+              {"WEIGHTS", std::string(size_t{2} * 36, '1')}}));
+  const auto fast = EmitC(graph, {});
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  EXPECT_EQ(fast->manifest.layers[0].kernel, "block2x4");
+  COptions options;
+  options.ram_limit_bytes = fast->manifest.arena_bytes - 1;
+  const auto less = EmitC(graph, options);
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_LE(less->manifest.arena_bytes, options.ram_limit_bytes);
+  EXPECT_EQ(less->manifest.layers[0].kernel, "plain");
+  EXPECT_EQ(less->manifest.layers[1].kernel, "block2x4");
 }
 
 // --- The manifest ---

@@ -208,6 +208,8 @@ class CallWriter {
   absl::StatusOr<std::string> PerChannel(
       const v1::CArgument::PerChannel& channel) {
     std::vector<int64_t> values;
+    const int64_t multiplier = facts_[V::kMultiplier];
+    const int64_t n = facts_[V::kN];
     for (const ops::FixedPointMultiplier& factor : facts_.factors) {
       facts_[V::kMultiplier] = factor.multiplier;
       facts_[V::kN] = 31 - factor.shift;
@@ -215,7 +217,8 @@ class CallWriter {
                           library_.Evaluate(channel.value_expr(), facts_));
       values.push_back(value);
     }
-    facts_[V::kMultiplier] = facts_[V::kN] = 0;
+    facts_[V::kMultiplier] = multiplier;
+    facts_[V::kN] = n;
     return ArrayOf(channel.type(), values);
   }
 

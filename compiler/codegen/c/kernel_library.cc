@@ -1,15 +1,20 @@
 #include "compiler/codegen/c/kernel_library.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/builtin_kernels.h"
 #include "compiler/codegen/c/helpers.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "target/expression.h"
 #include "target/host_cost.h"
 
 namespace edgekiln::compiler {
@@ -74,18 +79,35 @@ int64_t Percent(int64_t value, int32_t percent) {
 
 }  // namespace
 
-absl::Status KernelLibrary::AddExpression(const std::string& expression) {
-  if (expressions_.contains(expression)) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(
-      target::Expression compiled,
-      target::Expression::Compile(expression, {}, KernelVariableNames()),
-      absl::StrCat("expression \"", expression, "\""));
-  expressions_.emplace(expression, std::move(compiled));
-  return absl::OkStatus();
+// Compiling all of the built-in ones takes longer than most networks take.
+class KernelLibrary::Expressions {
+ public:
+  absl::StatusOr<const target::Expression*> Find(const std::string& text) {
+    const MutexLock lock(mutex_);
+    std::unique_ptr<const target::Expression>& found = compiled_[text];
+    if (found == nullptr) {
+      EK_ASSIGN_OR_RETURN(
+          target::Expression compiled,
+          target::Expression::Compile(text, {}, KernelVariableNames()),
+          absl::StrCat("expression \"", text, "\""));
+      found = std::make_unique<const target::Expression>(std::move(compiled));
+    }
+    return found.get();
+  }
+
+ private:
+  Mutex mutex_;
+  absl::flat_hash_map<std::string, std::unique_ptr<const target::Expression>>
+      compiled_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status KernelLibrary::CheckExpression(
+    const std::string& expression) const {
+  return expressions_->Find(expression).status();
 }
 
-absl::Status KernelLibrary::AddArgument(const v1::CArgument& argument,
-                                        int depth) {
+absl::Status KernelLibrary::CheckArgument(const v1::CArgument& argument,
+                                          int depth) const {
   if (depth > 4) return Invalid("structs are nested more than four deep");
   if (!argument.name().empty() && !IsName(argument.name())) {
     return Invalid("the name of a member is not an identifier");
@@ -95,17 +117,17 @@ absl::Status KernelLibrary::AddArgument(const v1::CArgument& argument,
   }
   switch (argument.value_case()) {
     case v1::CArgument::kValueExpr:
-      return AddExpression(argument.value_expr());
+      return CheckExpression(argument.value_expr());
     case v1::CArgument::kArray:
       if (argument.array().value_exprs_size() > kMaxElements) {
         return Invalid("an array has too many elements");
       }
       for (const std::string& value : argument.array().value_exprs()) {
-        EK_RETURN_IF_ERROR(AddExpression(value));
+        EK_RETURN_IF_ERROR(CheckExpression(value));
       }
       return absl::OkStatus();
     case v1::CArgument::kPerChannel:
-      return AddExpression(argument.per_channel().value_expr());
+      return CheckExpression(argument.per_channel().value_expr());
     case v1::CArgument::kFields: {
       const v1::CArgument::Struct& fields = argument.fields();
       if (fields.members_size() > kMaxArguments) {
@@ -116,7 +138,7 @@ absl::Status KernelLibrary::AddArgument(const v1::CArgument& argument,
       }
       for (const v1::CArgument& member : fields.members()) {
         if (member.name().empty()) return Invalid("a member has no name");
-        EK_RETURN_IF_ERROR(AddArgument(member, depth + 1));
+        EK_RETURN_IF_ERROR(CheckArgument(member, depth + 1));
       }
       return absl::OkStatus();
     }
@@ -137,7 +159,7 @@ absl::Status KernelLibrary::AddArgument(const v1::CArgument& argument,
   return Invalid("an argument has no value");
 }
 
-absl::Status KernelLibrary::AddCall(const v1::CCall& call) {
+absl::Status KernelLibrary::CheckCall(const v1::CCall& call) const {
   const absl::string_view function = call.function();
   if (!function.empty() && function[0] == '$') {
     if (!IsHelper(function.substr(1))) {
@@ -152,12 +174,12 @@ absl::Status KernelLibrary::AddCall(const v1::CCall& call) {
     return Invalid("a call has too many arguments");
   }
   for (const v1::CArgument& argument : call.arguments()) {
-    EK_RETURN_IF_ERROR(AddArgument(argument, 0));
+    EK_RETURN_IF_ERROR(CheckArgument(argument, 0));
   }
   return absl::OkStatus();
 }
 
-absl::Status KernelLibrary::Add(const v1::CKernel& kernel) {
+absl::Status KernelLibrary::Check(const v1::CKernel& kernel) const {
   if (!IsName(kernel.name())) return Invalid("its name is not an identifier");
   for (const std::string& op : kernel.ops()) {
     if (v1::OpAttributes::descriptor()->FindFieldByName(op) == nullptr) {
@@ -165,18 +187,26 @@ absl::Status KernelLibrary::Add(const v1::CKernel& kernel) {
     }
   }
   for (const std::string& condition : kernel.where()) {
-    EK_RETURN_IF_ERROR(AddExpression(condition));
+    EK_RETURN_IF_ERROR(CheckExpression(condition));
   }
   if (!kernel.scratch_bytes_expr().empty()) {
-    EK_RETURN_IF_ERROR(AddExpression(kernel.scratch_bytes_expr()));
+    EK_RETURN_IF_ERROR(CheckExpression(kernel.scratch_bytes_expr()));
   }
-  EK_RETURN_IF_ERROR(AddExpression(kernel.cost().instructions_expr()));
-  EK_RETURN_IF_ERROR(AddExpression(kernel.cost().code_bytes_expr()));
-  if (kernel.has_call()) return AddCall(kernel.call());
+  EK_RETURN_IF_ERROR(CheckExpression(kernel.cost().instructions_expr()));
+  EK_RETURN_IF_ERROR(CheckExpression(kernel.cost().code_bytes_expr()));
+  if (kernel.has_call()) return CheckCall(kernel.call());
   if (!IsGenerator(kernel.generator())) {
     return Invalid(absl::StrCat("no generator is called ", kernel.generator()));
   }
   return absl::OkStatus();
+}
+
+KernelLibrary::KernelLibrary(v1::KernelLibrary data)
+    : expressions_(std::make_shared<Expressions>()) {
+  kernels_.reserve(static_cast<size_t>(data.kernels_size()));
+  for (v1::CKernel& kernel : *data.mutable_kernels()) {
+    kernels_.push_back(std::move(kernel));
+  }
 }
 
 absl::StatusOr<KernelLibrary> KernelLibrary::Parse(absl::string_view text) {
@@ -191,27 +221,32 @@ absl::StatusOr<KernelLibrary> KernelLibrary::Parse(absl::string_view text) {
   parser.SetRecursionLimit(kMaxNesting);
   if (!parser.ParseFromString(std::string(text), &data)) {
     return Invalid(error.text(),
-                   "proto/edgekiln/v1/kernel_library.proto has "
-                   "the schema");
+                   "proto/edgekiln/v1/kernel_library.proto has the schema");
   }
   if (data.kernels_size() > kMaxKernels) {
     return Invalid(absl::StrCat(data.kernels_size(), " kernels; at most ",
                                 kMaxKernels, " are taken"));
   }
-  KernelLibrary library;
-  for (int i = 0; i < data.kernels_size(); ++i) {
-    EK_RETURN_IF_ERROR(
-        library.Add(data.kernels(i)),
-        absl::StrCat("kernel ", i, " (", data.kernels(i).name(), ")"));
+  if (!data.MergeFromString(std::string(BuiltinKernels()))) {
+    return absl::InternalError("the built-in kernels do not parse");
   }
-  library.kernels_.assign(data.kernels().begin(), data.kernels().end());
+  KernelLibrary library(std::move(data));
+  for (size_t i = 0; i < library.kernels_.size(); ++i) {
+    const v1::CKernel& kernel = library.kernels_[i];
+    EK_RETURN_IF_ERROR(library.Check(kernel),
+                       absl::StrCat("kernel ", i, " (", kernel.name(), ")"));
+  }
   return library;
 }
 
 const KernelLibrary& KernelLibrary::Builtin() {
-  // A test parses it: an error is our mistake.
-  static const auto& library =
-      *new KernelLibrary(Parse(BuiltinKernels()).value());
+  // A test checks them: an error is our mistake.
+  static const auto& library = *[] {
+    v1::KernelLibrary data;
+    data.ParseFromArray(BuiltinKernels().data(),
+                        static_cast<int>(BuiltinKernels().size()));
+    return new KernelLibrary(std::move(data));
+  }();
   return library;
 }
 
@@ -257,11 +292,9 @@ KernelCost KernelLibrary::CostOf(const v1::CKernel& kernel,
 
 absl::StatusOr<int64_t> KernelLibrary::Evaluate(
     const std::string& expression, const KernelFacts& facts) const {
-  const auto found = expressions_.find(expression);
-  if (found == expressions_.end()) {
-    return absl::InternalError("an expression that was not compiled");
-  }
-  return found->second.Evaluate(facts.values);
+  EK_ASSIGN_OR_RETURN(const target::Expression* const compiled,
+                      expressions_->Find(expression));
+  return compiled->Evaluate(facts.values);
 }
 
 }  // namespace edgekiln::compiler

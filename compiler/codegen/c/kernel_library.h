@@ -2,17 +2,16 @@
 #define EK_COMPILER_CODEGEN_C_KERNEL_LIBRARY_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compiler/codegen/c/kernel_variables.h"
 #include "compiler/codegen/c/step_writer.h"
 #include "edgekiln/v1/kernel_library.pb.h"
-#include "target/expression.h"
 
 // The kernels that layers can have, as data (docs/c_code.md).
 namespace edgekiln::compiler {
@@ -23,14 +22,15 @@ struct KernelCost {
   int64_t code_bytes = 0;    // Of the layer's function.
 };
 
-// Checked once, used often. Immutable, hence thread-safe.
+// Thread-safe; copies share what they know.
 class KernelLibrary {
  public:
   static constexpr int64_t kMaxBytes = 1 << 20;
   static constexpr int kMaxKernels = 1000;
 
-  // `text` is a v1::KernelLibrary in protobuf's text form. INVALID_ARGUMENT
-  // with reason KERNELS_INVALID names the kernel and what is wrong with it.
+  // The kernels of `text`, a v1::KernelLibrary in protobuf's text form, and
+  // behind them the built-in ones. INVALID_ARGUMENT with reason KERNELS_INVALID
+  // names the kernel and what is wrong with it.
   static absl::StatusOr<KernelLibrary> Parse(absl::string_view text);
   // kernels.txtpb.
   static const KernelLibrary& Builtin();
@@ -48,13 +48,17 @@ class KernelLibrary {
                                    const KernelFacts& facts) const;
 
  private:
-  absl::Status Add(const v1::CKernel& kernel);
-  absl::Status AddExpression(const std::string& expression);
-  absl::Status AddCall(const v1::CCall& call);
-  absl::Status AddArgument(const v1::CArgument& argument, int depth);
+  // Expressions by their text, each compiled when it is first asked for.
+  class Expressions;
+
+  explicit KernelLibrary(v1::KernelLibrary data);
+  absl::Status Check(const v1::CKernel& kernel) const;
+  absl::Status CheckExpression(const std::string& expression) const;
+  absl::Status CheckCall(const v1::CCall& call) const;
+  absl::Status CheckArgument(const v1::CArgument& argument, int depth) const;
 
   std::vector<v1::CKernel> kernels_;
-  absl::flat_hash_map<std::string, target::Expression> expressions_;
+  std::shared_ptr<Expressions> expressions_;
 };
 
 // Whether a kernel writes its own C, which is called that in kernels.cc.

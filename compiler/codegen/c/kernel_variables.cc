@@ -97,6 +97,8 @@ void SetDot(const StepWriter& w, KernelFacts& facts) {
   facts.factors = p->multiplier;
   if (sums || facts.factors.empty()) return;
   facts[V::kLeastN] = facts[V::kMostN] = N(facts.factors[0]);
+  facts[V::kMultiplier] = facts.factors[0].multiplier;
+  facts[V::kN] = N(facts.factors[0]);
   facts[V::kOneFactor] = 1;
   for (const ops::FixedPointMultiplier& factor : facts.factors) {
     facts[V::kLeastN] = std::min(facts[V::kLeastN], N(factor));

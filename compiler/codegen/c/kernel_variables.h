@@ -69,7 +69,7 @@ enum class KernelVariable {
   kHasVectors,
   // Of the call: CKernel.scratch_bytes_expr.
   kScratchBytes,
-  // Of a channel, in CArgument.PerChannel; else 0.
+  // Of a channel, in CArgument.PerChannel; else of the first one.
   kMultiplier,
   kN,
   kCount,

@@ -1,6 +1,7 @@
 #include "compiler/codegen/firmware/emit_firmware.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -63,6 +64,33 @@ std::string FileOf(const FirmwareSources& made, const std::string& path) {
   }
   ADD_FAILURE() << "no " << path;
   return "";
+}
+
+constexpr char kTwoLayers[] = R"(graph "net"
+%x : int8[2,8] scale 0.5 zero 0 = input
+%v : int8[2,8] scale 0.01 zero 0 = constant [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6, -7, -8]
+%w : int8[2,2] scale 0.01 zero 0 = constant [1, 2, 3, 4]
+%a : int8[2,2] scale 0.5 zero 3 = fully_connected(%x, %v) id a
+%b : int8[2,2] scale 0.5 zero 0 = fully_connected(%a, %w) id b
+return %b
+)";
+
+TEST(EmitFirmwareTest, EachRefusalMakesTheNextProgramSmaller) {
+  const Graph graph = GraphOf(kTwoLayers);
+  std::vector<int64_t> refused;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto made = EmitFirmware(graph, MachineOf(), {}, refused);
+    ASSERT_TRUE(made.ok()) << made.status();
+    if (attempt == 0) {
+      EXPECT_THAT(made->warnings, ElementsAre());
+    } else {
+      EXPECT_LT(made->program.flash_bytes(), refused.back());
+      EXPECT_THAT(made->warnings,
+                  ElementsAre(testing::AllOf(HasSubstr("b plain for block2x4"),
+                                             HasSubstr("cycles more"))));
+    }
+    refused.push_back(made->program.flash_bytes());
+  }
 }
 
 TEST(EmitFirmwareTest, TheProgramSaysWhereEverythingIs) {

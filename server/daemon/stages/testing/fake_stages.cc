@@ -219,12 +219,16 @@ class FakeStage {
     emit.set_flash_bytes(7);
   }
 
-  // A machine of "small flash" takes the kernels of recipe size, one of "tiny
-  // flash" none.
+  // A machine of "medium flash" takes kernels that were chosen after a refused
+  // program, one of "small flash" those of recipe size, one of "tiny flash"
+  // none.
   void BuildFirmware() {
     const std::string machine = Input("machine");
-    const bool small = absl::StrContains(Input("program"), "SMALL");
+    const std::string program = Input("program");
+    const bool small = absl::StrContains(program, "SMALL");
+    const bool again = program.find("C program", 1) != std::string::npos;
     if (absl::StrContains(machine, "tiny flash") ||
+        (absl::StrContains(machine, "medium flash") && !again) ||
         (absl::StrContains(machine, "small flash") && !small)) {
       return UserError("too large", "FIRMWARE_DOES_NOT_FIT",
                        small ? "500 bytes" : "900 bytes");
