@@ -3,7 +3,7 @@
 // compiler/codegen/c/kernels.txtpb are fitted to.
 //
 //   bench_c_estimates [--shared DIR] [--target T] [--recipe R] [MODEL ...]
-//   bench_c_estimates --ops [SEED]
+//   bench_c_estimates --ops [--seed N]
 //
 // Needs the package of `tools/install_packages firmware`.
 

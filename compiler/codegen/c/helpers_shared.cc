@@ -2,7 +2,8 @@
 
 namespace edgekiln::compiler {
 
-// The functions behind shared_kernels.h; tables in the order of its emitters.
+// Functions that layers share; the rows of kernels.txtpb that call them have
+// their tables in the same order.
 const std::vector<HelperText>& SharedHelpers() {
   static const auto& table = *new std::vector<HelperText>{
       {"shared_conv",

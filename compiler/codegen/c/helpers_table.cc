@@ -2,9 +2,9 @@
 
 namespace edgekiln::compiler {
 
-// The functions behind table_kernels.h; p is in the order of its emitters. They
-// compute every address from the indices of the element, as kernels for any
-// shape do.
+// What the table of kernels calls; p is in the order of the rows of
+// kernels.txtpb. They compute every address from the indices of the element, as
+// kernels for any shape do.
 const std::vector<HelperText>& TableHelpers() {
   static const auto& table = *new std::vector<HelperText>{
       {"entry",

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/arena.h"
 #include "compiler/codegen/c/channel_first.h"
+#include "compiler/codegen/c/copied_outputs.h"
 #include "compiler/codegen/c/identifiers.h"
 #include "compiler/codegen/c/kernels.h"
 #include "compiler/codegen/c/network_files.h"

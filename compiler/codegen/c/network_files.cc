@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "compiler/codegen/c/c_text.h"
+#include "compiler/codegen/c/copied_outputs.h"
 #include "compiler/codegen/c/identifiers.h"
 
 namespace edgekiln::compiler {
@@ -14,19 +15,6 @@ namespace {
 
 int64_t BytesOf(const Tensor& tensor) {
   return tensor.num_elements() * ElementBytes(tensor.type);
-}
-
-int64_t RoundedBytes(const Tensor& tensor) {
-  const int64_t bytes = std::max<int64_t>(BytesOf(tensor), 1);
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
-// An output that is a constant or a state.
-bool IsCopied(const Graph& graph, TensorId output) {
-  return graph.tensors[output].is_constant() ||
-         std::any_of(
-             graph.states.begin(), graph.states.end(),
-             [output](const State& state) { return state.input == output; });
 }
 
 class FileWriter {
@@ -66,13 +54,13 @@ class FileWriter {
   void PlaceOutputs() {
     arena_bytes_ = plan_.bytes;
     for (const TensorId id : graph_.outputs) {
-      if (!IsCopied(graph_, id)) {
+      if (!IsCopiedOutput(graph_, id)) {
         output_offset_.push_back(plan_.tensors.at(id));
         continue;
       }
       output_offset_.push_back(arena_bytes_);
       copies_.push_back({id, arena_bytes_});
-      arena_bytes_ += RoundedBytes(graph_.tensors[id]);
+      arena_bytes_ += CopyBytesOf(graph_.tensors[id]);
     }
     manifest_.arena_bytes = arena_bytes_;
   }
@@ -406,14 +394,6 @@ std::string AddressFunction(absl::string_view prefix) {
   c.Close();
   c.Line("");
   return c.text();
-}
-
-int64_t CopiedOutputBytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const TensorId id : graph.outputs) {
-    if (IsCopied(graph, id)) bytes += RoundedBytes(graph.tensors[id]);
-  }
-  return bytes;
 }
 
 std::vector<CFile> NetworkFiles(NetworkWriter& writer,

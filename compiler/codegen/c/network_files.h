@@ -31,9 +31,6 @@ std::vector<CFile> NetworkFiles(NetworkWriter& writer,
 std::string LayerAttribute(absl::string_view prefix);
 std::string AddressFunction(absl::string_view prefix);
 
-// What outputs take behind the plan: copies of constants and states.
-int64_t CopiedOutputBytes(const Graph& graph);
-
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_CODEGEN_C_NETWORK_FILES_H_
