@@ -49,6 +49,10 @@ struct Block {
   std::vector<BlockInstruction> code;
   // left_early[i]: how many entries ended behind i instructions. Empty: none.
   std::vector<int64_t> left_early;
+  // Where runs are profiled: how often the branch at the end was taken, and the
+  // wait cycles for data of each instruction.
+  int64_t taken = 0;
+  std::vector<int64_t> waits;
 };
 
 // What a slot does. Operations of the instruction set have their own numbers.

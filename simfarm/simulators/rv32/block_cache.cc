@@ -37,18 +37,32 @@ bool ChangesStack(const Instruction& instruction) {
          instruction.op != Op::kLui && instruction.op != Op::kAuipc;
 }
 
-void AddCounts(const Block& block, PcCounts* counts) {
-  int64_t executed = block.entries;
-  for (size_t i = 0; i < block.code.size(); ++i) {
-    if (!block.left_early.empty()) executed -= block.left_early[i];
-    if (executed != 0) (*counts)[block.code[i].pc] += executed;
-  }
-}
-
 }  // namespace
 
 BlockCache::BlockCache(Memory* memory, const Core* core, Options options)
     : memory_(memory), core_(core), options_(std::move(options)) {}
+
+void BlockCache::AddCounts(const Block& block, PcCounts* counts) const {
+  int64_t executed = block.entries;
+  for (size_t i = 0; i < block.code.size(); ++i) {
+    if (!block.left_early.empty()) executed -= block.left_early[i];
+    if (executed == 0) continue;
+    PcTally& tally = (*counts)[block.code[i].pc];
+    tally.executions += executed;
+    if (!options_.profile) continue;
+    const bool is_last = i + 1 == block.code.size();
+    const int64_t end =
+        is_last ? block.cycles : block.code[i + 1].cycles_before;
+    tally.cycles +=
+        executed * (end - block.code[i].cycles_before) + block.waits[i];
+    if (!is_last) continue;
+    tally.taken += block.taken;
+    if (options_.costs.has_value()) {
+      tally.cycles += block.taken * (options_.costs->branch_taken -
+                                     options_.costs->branch_not_taken);
+    }
+  }
+}
 
 void BlockCache::Free::operator()(Block* block) const {
   block->~Block();
@@ -163,6 +177,7 @@ BlockCache::BlockPointer BlockCache::Build(uint32_t pc, int max_instructions) {
   block->pc = begin;
   block->end = pc;
   block->code = std::move(code);
+  if (options_.profile) block->waits.resize(block->code.size());
   block->max_cycles =
       cycles + block->instructions * options_.max_wait_cycles +
       (options_.costs.has_value() ? options_.costs->branch_taken : 0);
@@ -322,6 +337,8 @@ void BlockCache::ClearCounts() {
     for (const auto& [pc, block] : *blocks) {
       block->entries = 0;
       block->left_early.clear();
+      block->taken = 0;
+      block->waits.assign(block->waits.size(), 0);
     }
   }
 }

@@ -17,8 +17,14 @@
 
 namespace edgekiln::simfarm::rv32 {
 
-// How often the instruction at an address was executed.
-using PcCounts = std::map<uint32_t, int64_t>;
+// What was executed at an address. `taken`, of a branch, and `cycles` are known
+// where runs are profiled.
+struct PcTally {
+  int64_t executions = 0;
+  int64_t taken = 0;
+  int64_t cycles = 0;
+};
+using PcCounts = std::map<uint32_t, PcTally>;
 
 // Decodes blocks from memory and keeps them, with their counts, until Flush().
 // Blocks are decoded for the core's state: whoever switches float on or off, or
@@ -30,6 +36,7 @@ class BlockCache {
     std::optional<CycleCosts> costs;        // Absent: one cycle each.
     int64_t max_wait_cycles = 0;            // Of one access to data.
     bool check_stack = false;
+    bool profile = false;
   };
 
   // All must outlive this.
@@ -87,6 +94,7 @@ class BlockCache {
   int32_t LoadUseStall(const Instruction& load, const Fetched& next) const;
   void FillSlots(Block* block, bool stops);
   Slot MakeSlot(const BlockInstruction& at) const;
+  void AddCounts(const Block& block, PcCounts* counts) const;
 
   Memory* const memory_;
   const Core* const core_;

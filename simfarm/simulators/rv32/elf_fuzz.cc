@@ -33,15 +33,18 @@ void Run(const std::string& file, bool checked) {
                      .device = &timer,
                      .line = InterruptLine::kTimer}};
   config.checked = checked;
-  if (checked) config.costs = CycleCosts();
+  if (checked) config.costs = CycleCosts{.branch_taken = 3, .trap_entry = 5};
+  config.profile = checked;
   const auto machine = NewMachine(config);
   if (!machine.ok() || !(*machine)->Load(*executable).ok()) return;
   const auto result = (*machine)->Run(kMaxInstructions);
-  int64_t counted = 0;
+  Totals counted;
   for (const PcCount& each : (*machine)->CountAddresses()) {
-    counted += each.executions;
+    counted.instructions += each.executions;
+    counted.cycles += each.cycles;
   }
-  if (!result.ok() || counted != result->totals.instructions) __builtin_trap();
+  if (!checked) counted.cycles = (*machine)->totals().cycles;
+  if (!result.ok() || counted != result->totals) __builtin_trap();
 }
 
 }  // namespace

@@ -64,6 +64,13 @@ void Store(uint8_t* bytes, uint32_t value) {
 #define EK_B x[o->rs2]
 #define EK_RD x[o->rd]
 #define EK_IMM static_cast<uint32_t>(o->imm)
+#define EK_WAIT(wait)                                                  \
+  if (kCosts) {                                                        \
+    cycles += (wait);                                                  \
+    if (kProfile) {                                                    \
+      block->waits[static_cast<size_t>(o - block->slots())] += (wait); \
+    }                                                                  \
+  }
 #define EK_ACCESS(log2)                                \
   uint32_t offset = EK_A + EK_IMM;                     \
   Window* const window = o->window;                    \
@@ -71,13 +78,13 @@ void Store(uint8_t* bytes, uint32_t value) {
     op = o;                                            \
     goto slow_access;                                  \
   }                                                    \
-  if (kCosts) cycles += window->wait_cycles
+  EK_WAIT(window->wait_cycles)
 #define EK_LOAD(log2, Type, Unsigned, target)                        \
   {                                                                  \
     EK_ACCESS(log2);                                                 \
     if (kChecked && !AllDefined<Unsigned>(window->defined + offset)) \
         [[unlikely]] {                                               \
-      if (kCosts) cycles -= window->wait_cycles;                     \
+      EK_WAIT(-window->wait_cycles)                                  \
       op = o;                                                        \
       goto slow_access;                                              \
     }                                                                \
@@ -115,6 +122,7 @@ void Store(uint8_t* bytes, uint32_t value) {
   {                                                \
     if (condition) {                               \
       if (kCosts) cycles += stretch->taken_cycles; \
+      if (kProfile) ++block->taken;                \
       EK_GO(o);                                    \
     }                                              \
     EK_GO(o + 1);                                  \
@@ -230,7 +238,7 @@ void Store(uint8_t* bytes, uint32_t value) {
 #define EK_DO_FmvWX EK_FD = EK_A;
 
 // With `table` set it only hands out the handlers' addresses.
-template <bool kCosts, bool kChecked>
+template <bool kCosts, bool kChecked, bool kProfile>
 BlockExit Execute(Stretch* stretch, Block* block, const void* const** table) {
   static const void* const kLabels[] = {
 #define EK_LABEL(name, format, cost) &&do_##name,
@@ -334,7 +342,10 @@ slow_access : {
   const AccessResult access =
       AccessSlowly(stretch, instruction.instruction, op, &wait_cycles);
   if (!kCosts) core.cycles -= begun;
-  if (kCosts) cycles += wait_cycles;
+  if (kCosts) {
+    cycles += wait_cycles;
+    if (kProfile) block->waits[static_cast<size_t>(at)] += wait_cycles;
+  }
   switch (access) {
     case AccessResult::kRetry:
       goto * op->handler;
@@ -377,29 +388,41 @@ done:
   return result;
 }
 
-template <bool kCosts, bool kChecked>
+template <bool kCosts, bool kChecked, bool kProfile>
 const void* const* Labels() {
   const void* const* labels = nullptr;
-  Execute<kCosts, kChecked>(nullptr, nullptr, &labels);
+  Execute<kCosts, kChecked, kProfile>(nullptr, nullptr, &labels);
   return labels;
+}
+
+// Calls `function` with the mode as template arguments.
+template <typename Function>
+auto WithMode(InterpreterMode mode, const Function& function) {
+  const auto with = [&]<bool kCosts, bool kChecked>() {
+    return mode.profile
+               ? function.template operator()<kCosts, kChecked, true>()
+               : function.template operator()<kCosts, kChecked, false>();
+  };
+  if (mode.costs) {
+    return mode.checked ? with.template operator()<true, true>()
+                        : with.template operator()<true, false>();
+  }
+  return mode.checked ? with.template operator()<false, true>()
+                      : with.template operator()<false, false>();
 }
 
 }  // namespace
 
 BlockExit Interpret(InterpreterMode mode, Stretch* stretch, Block* block) {
-  if (mode.costs) {
-    return mode.checked ? Execute<true, true>(stretch, block, nullptr)
-                        : Execute<true, false>(stretch, block, nullptr);
-  }
-  return mode.checked ? Execute<false, true>(stretch, block, nullptr)
-                      : Execute<false, false>(stretch, block, nullptr);
+  return WithMode(mode, [&]<bool kCosts, bool kChecked, bool kProfile>() {
+    return Execute<kCosts, kChecked, kProfile>(stretch, block, nullptr);
+  });
 }
 
 const void* const* Handlers(InterpreterMode mode) {
-  if (mode.costs) {
-    return mode.checked ? Labels<true, true>() : Labels<true, false>();
-  }
-  return mode.checked ? Labels<false, true>() : Labels<false, false>();
+  return WithMode(mode, []<bool kCosts, bool kChecked, bool kProfile>() {
+    return Labels<kCosts, kChecked, kProfile>();
+  });
 }
 
 }  // namespace edgekiln::simfarm::rv32

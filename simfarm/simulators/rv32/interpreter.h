@@ -53,6 +53,7 @@ struct Stretch {
 struct InterpreterMode {
   bool costs = false;  // Count cycles by table and wait states.
   bool checked = false;
+  bool profile = false;  // Count taken branches and waits of each address.
 };
 
 // Executes from `block`. Its cache was made with Handlers(mode).

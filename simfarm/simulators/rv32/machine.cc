@@ -108,7 +108,7 @@ class MachineImpl : public Machine {
  public:
   MachineImpl(MachineConfig config, std::unique_ptr<Memory> memory, Bus bus)
       : config_(std::move(config)),
-        mode_{config_.costs.has_value(), config_.checked},
+        mode_{config_.costs.has_value(), config_.checked, config_.profile},
         memory_(std::move(memory)),
         bus_(std::move(bus)),
         cache_(memory_.get(), &core_,
@@ -118,7 +118,8 @@ class MachineImpl : public Machine {
                                        ? std::max(memory_->max_wait_cycles(),
                                                   bus_.max_wait_cycles())
                                        : 0,
-                .check_stack = config_.stack.has_value()}) {
+                .check_stack = config_.stack.has_value(),
+                .profile = config_.profile}) {
     core_.isa = config_.isa;
     stretch_.core = &core_;
     stretch_.memory = memory_.get();
@@ -194,14 +195,17 @@ class MachineImpl : public Machine {
   std::optional<Fault> ExecuteHere();
   std::optional<Fault> ExecuteCsr(const Instruction& instruction,
                                   uint32_t bits);
-  std::optional<Fault> Sleep();
+  // Time passes in the wfi at `pc`.
+  std::optional<Fault> Sleep(uint32_t pc);
   void Retire(const Instruction& instruction, uint32_t next_pc);
   // Enters the trap handler; a fault if there is none, or if it cannot even
   // execute its first instruction.
   std::optional<Fault> Raise(FaultKind kind, uint32_t address,
                              std::string detail = "");
   void Interrupt(uint32_t cause);
-  void CountTrap();
+  void CountTrap(uint32_t pc);
+  // Cycles that pass outside of blocks, charged to `pc`.
+  void AddDriverCycles(uint32_t pc, int64_t cycles);
   absl::Status CallObserver();
   Fault MakeFault(FaultKind kind, uint32_t address, std::string detail) const;
   PcCounts Counts() const;
@@ -363,7 +367,7 @@ std::optional<Fault> MachineImpl::ExecuteHere() {
       return std::nullopt;
     case Op::kWfi:
       Retire(instruction, next_pc);
-      return Sleep();
+      return Sleep(pc);
     case Op::kJalr:
       target = (a + static_cast<uint32_t>(instruction.imm)) & ~1u;
       break;
@@ -435,25 +439,30 @@ std::optional<Fault> MachineImpl::ExecuteCsr(const Instruction& instruction,
   return std::nullopt;
 }
 
-std::optional<Fault> MachineImpl::Sleep() {
+std::optional<Fault> MachineImpl::Sleep(uint32_t pc) {
   while ((bus_.Pending(core_.cycles) & core_.mie) == 0) {
     const int64_t next = bus_.NextEvent(core_.cycles);
     if (next == kNever) return MakeFault(FaultKind::kSleepsForever, 0, "");
-    core_.cycles = next;
+    AddDriverCycles(pc, next - core_.cycles);
   }
   return std::nullopt;
 }
 
 void MachineImpl::Retire(const Instruction& instruction, uint32_t next_pc) {
-  ++driver_counts_[core_.pc];
+  ++driver_counts_[core_.pc].executions;
   ++core_.instructions;
-  core_.cycles += cache_.CyclesOf(instruction, core_.pc);
+  AddDriverCycles(core_.pc, cache_.CyclesOf(instruction, core_.pc));
   core_.pc = next_pc;
 }
 
-void MachineImpl::CountTrap() {
+void MachineImpl::CountTrap(uint32_t pc) {
   trapped_at_ = core_.instructions;
-  if (config_.costs.has_value()) core_.cycles += config_.costs->trap_entry;
+  if (config_.costs.has_value()) AddDriverCycles(pc, config_.costs->trap_entry);
+}
+
+void MachineImpl::AddDriverCycles(uint32_t pc, int64_t cycles) {
+  core_.cycles += cycles;
+  if (config_.profile && cycles != 0) driver_counts_[pc].cycles += cycles;
 }
 
 std::optional<Fault> MachineImpl::Raise(FaultKind kind, uint32_t address,
@@ -463,14 +472,16 @@ std::optional<Fault> MachineImpl::Raise(FaultKind kind, uint32_t address,
   if (!cause.has_value() || core_.mtvec == 0 || handler_fails) {
     return MakeFault(kind, address, std::move(detail));
   }
+  const uint32_t pc = core_.pc;
   EnterTrap(&core_, *cause, address);
-  CountTrap();
+  CountTrap(pc);
   return std::nullopt;
 }
 
 void MachineImpl::Interrupt(uint32_t cause) {
+  const uint32_t pc = core_.pc;
   EnterTrap(&core_, cause, 0);
-  CountTrap();
+  CountTrap(pc);
 }
 
 absl::Status MachineImpl::CallObserver() {
@@ -513,7 +524,11 @@ Fault MachineImpl::MakeFault(FaultKind kind, uint32_t address,
 
 PcCounts MachineImpl::Counts() const {
   PcCounts counts = cache_.Counts();
-  for (const auto& [pc, count] : driver_counts_) counts[pc] += count;
+  for (const auto& [pc, count] : driver_counts_) {
+    PcTally& tally = counts[pc];
+    tally.executions += count.executions;
+    tally.cycles += count.cycles;
+  }
   return counts;
 }
 
@@ -522,24 +537,31 @@ std::vector<FunctionCount> MachineImpl::CountFunctions() const {
   FunctionCount unnamed;
   for (const auto& [pc, count] : Counts()) {
     const Function* function = symbols_.Find(pc);
-    if (function == nullptr) {
-      unnamed.instructions += count;
-      continue;
+    FunctionCount& entry =
+        function == nullptr ? unnamed : functions[function->address];
+    if (function != nullptr) {
+      entry.name = function->name;
+      entry.address = function->address;
     }
-    FunctionCount& entry = functions[function->address];
-    entry.name = function->name;
-    entry.address = function->address;
-    entry.instructions += count;
+    entry.instructions += count.executions;
+    entry.cycles += count.cycles;
   }
   std::vector<FunctionCount> result;
-  if (unnamed.instructions != 0) result.push_back(unnamed);
+  if (unnamed.instructions != 0 || unnamed.cycles != 0) {
+    result.push_back(unnamed);
+  }
   for (auto& [address, entry] : functions) result.push_back(std::move(entry));
   return result;
 }
 
 std::vector<PcCount> MachineImpl::CountAddresses() const {
   std::vector<PcCount> result;
-  for (const auto& [pc, count] : Counts()) result.push_back({pc, count});
+  for (const auto& [pc, count] : Counts()) {
+    result.push_back({.pc = pc,
+                      .executions = count.executions,
+                      .taken = count.taken,
+                      .cycles = count.cycles});
+  }
   return result;
 }
 

@@ -36,6 +36,9 @@ struct MachineConfig {
   std::optional<CycleCosts> costs{};
   // Reading a byte that nothing wrote ends the run.
   bool checked = false;
+  // CountAddresses() and CountFunctions() tell of cycles and taken branches,
+  // too. Runs take longer.
+  bool profile = false;
   std::optional<StackLimit> stack{};
 };
 
@@ -89,11 +92,17 @@ struct FunctionCount {
   std::string name;
   uint32_t address = 0;
   int64_t instructions = 0;
+  int64_t cycles = 0;  // 0 unless MachineConfig.profile.
 };
 
+// What was executed at one address. A trap's entry is charged to the address
+// before which it is taken, time asleep to the wfi.
 struct PcCount {
   uint32_t pc = 0;
   int64_t executions = 0;
+  // 0 unless MachineConfig.profile.
+  int64_t taken = 0;  // Of a conditional branch.
+  int64_t cycles = 0;
 };
 
 // Not thread-safe; machines share nothing.
@@ -142,8 +151,8 @@ class Machine {
                        FunctionObserver* observer) = 0;
 
   // Since the last Reset(): one entry per function that executed something, by
-  // address; an entry without a name has what no symbol covers. The sum is
-  // totals().instructions.
+  // address; an entry without a name has what no symbol covers. They sum to
+  // totals(), cycles where the machine profiles.
   virtual std::vector<FunctionCount> CountFunctions() const = 0;
   // The same for each address, in order.
   virtual std::vector<PcCount> CountAddresses() const = 0;
