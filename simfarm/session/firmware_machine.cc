@@ -17,6 +17,10 @@ absl::StatusOr<std::unique_ptr<FirmwareMachine>> FirmwareMachine::Create(
       new FirmwareMachine(std::move(firmware)));
   rv32::MachineConfig config = made->firmware_->config;
   config.checked = checked;
+  config.profile = checked && made->firmware_->loaded->options.profile;
+  if (config.profile) {
+    made->observer_.Record(&made->recorder_.emplace());
+  }
   config.devices = {{.name = "exit device",
                      .base = kExitDeviceAddress,
                      .device = &made->exit_}};
@@ -53,10 +57,17 @@ absl::StatusOr<InferenceCount> FirmwareMachine::Infer(
   const rv32::Totals before = machine_->totals();
   machine_->set_pc(firmware_->run);
   observer_.Begin(&visit_tap, before);
+  if (recorder_.has_value()) recorder_->Begin(*machine_);
   EK_ASSIGN_OR_RETURN(const int32_t code,
                       RunToExit(firmware_->inference_limit));
   if (code != 0) return ExitError(code);
   EK_RETURN_IF_ERROR(observer_.End(*machine_));
+  if (recorder_.has_value()) {
+    FirmwareProfile profile = recorder_->End(*machine_);
+    profile.isa = firmware_->config.isa;
+    profile.executable = firmware_->executable;
+    profile_ = std::make_shared<FirmwareProfile>(std::move(profile));
+  }
   outputs->clear();
   std::string buffer;
   for (size_t i = 0; i < loaded.outputs.size(); ++i) {

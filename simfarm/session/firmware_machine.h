@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "simfarm/session/firmware_profile.h"
 #include "simfarm/session/firmware_program.h"
 #include "simfarm/session/layer_observer.h"
 #include "simfarm/session/session.h"
@@ -32,7 +34,8 @@ struct InferenceCount {
 // Not thread-safe. After an error it is of no more use.
 class FirmwareMachine {
  public:
-  // With the ELF file loaded. INVALID_ARGUMENT if that fits no memory, or the
+  // With the ELF file loaded. A checked one is profiled where the session's
+  // options say so. INVALID_ARGUMENT if that fits no memory, or the
   // memories do not fit the core.
   static absl::StatusOr<std::unique_ptr<FirmwareMachine>> Create(
       std::shared_ptr<const FirmwareProgram> firmware, bool checked);
@@ -41,6 +44,8 @@ class FirmwareMachine {
   // FAILED_PRECONDITION, with layer, function and address.
   absl::Status SetUp();
   int64_t setup_instructions() const { return setup_instructions_; }
+  // Of the last inference; null unless it was to be profiled.
+  std::shared_ptr<const FirmwareProfile> profile() const { return profile_; }
 
   // One inference. `inputs` has the dense value of each input; `outputs` gets
   // those of all outputs. Errors as of SetUp(), and of the visitor;
@@ -68,6 +73,8 @@ class FirmwareMachine {
   rv32::ExitDevice exit_;
   std::unique_ptr<rv32::Machine> machine_;
   int64_t setup_instructions_ = 0;
+  std::optional<ProfileRecorder> recorder_;  // If inferences are profiled.
+  std::shared_ptr<const FirmwareProfile> profile_;
 };
 
 }  // namespace edgekiln::simfarm

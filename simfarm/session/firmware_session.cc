@@ -37,6 +37,7 @@ class FirmwareSession : public Session {
     EK_ASSIGN_OR_RETURN(
         report_,
         MakeFirmwareReport(*firmware_, count, machine->setup_instructions()));
+    profile_ = machine->profile();
     EK_RETURN_IF_ERROR(Keep(count, *outputs));
     return report_;
   }
@@ -88,6 +89,9 @@ class FirmwareSession : public Session {
 
   const v1::SimReport& report() const override { return report_; }
   RunCount last_run() const override { return last_run_; }
+  std::shared_ptr<const FirmwareProfile> profile() const override {
+    return profile_;
+  }
 
   absl::StatusOr<v1::Timeline> MakeTimeline() const override {
     if (report_.engines_size() != 0) {
@@ -136,6 +140,7 @@ class FirmwareSession : public Session {
   CarriedStates states_;
   v1::SimReport report_;
   RunCount last_run_;
+  std::shared_ptr<const FirmwareProfile> profile_;
   // Set up, without checks; null before the first Run() and after an error.
   std::unique_ptr<FirmwareMachine> warm_;
 };

@@ -35,7 +35,7 @@ absl::Status LayerObserver::End(rv32::Machine& machine) {
   }
   int last = num_layers() - 1;
   while (last > 0 && !HasCode(last)) --last;
-  if (last >= 0) Charge(last, machine.totals());
+  if (last >= 0) Charge(last, machine.totals(), machine);
   return ShowTaps(num_layers(), machine);
 }
 
@@ -63,7 +63,7 @@ absl::Status LayerObserver::OnReturn(int /*function*/,
                                      const rv32::Totals& totals,
                                      rv32::Machine& machine) {
   if (state_ != State::kInLayer) return absl::OkStatus();
-  Charge(next_, totals);
+  Charge(next_, totals, machine);
   EK_RETURN_IF_ERROR(ShowTaps(next_ + 1, machine));
   state_ = State::kBetween;
   do {
@@ -90,9 +90,11 @@ std::string LayerObserver::NameOf(int layer) const {
                       " of layer ", program.layers(layer).id());
 }
 
-void LayerObserver::Charge(int layer, const rv32::Totals& totals) {
+void LayerObserver::Charge(int layer, const rv32::Totals& totals,
+                           const rv32::Machine& machine) {
   cycles_[layer] += totals.cycles - charged_until_;
   charged_until_ = totals.cycles;
+  if (recorder_ != nullptr) recorder_->EndLayer(layer, machine);
 }
 
 absl::Status LayerObserver::ShowTaps(int end, rv32::Machine& machine) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "simfarm/session/firmware_profile.h"
 #include "simfarm/session/firmware_program.h"
 #include "simfarm/session/session.h"
 #include "simfarm/simulators/rv32/machine.h"
@@ -24,6 +25,10 @@ class LayerObserver : public rv32::FunctionObserver {
   // `firmware` must outlive this object.
   explicit LayerObserver(const FirmwareProgram& firmware)
       : firmware_(firmware) {}
+
+  // From now on `recorder`, which must outlive this object, hears of each layer
+  // that has ended.
+  void Record(ProfileRecorder* recorder) { recorder_ = recorder; }
 
   // An inference begins. `visit` may be empty; it must live until End().
   void Begin(const TapVisitor* visit, const rv32::Totals& totals);
@@ -53,12 +58,14 @@ class LayerObserver : public rv32::FunctionObserver {
   int num_layers() const {
     return static_cast<int>(firmware_.function_of_layer.size());
   }
-  void Charge(int layer, const rv32::Totals& totals);
+  void Charge(int layer, const rv32::Totals& totals,
+              const rv32::Machine& machine);
   // Of all layers before `end` whose taps were not shown yet.
   absl::Status ShowTaps(int end, rv32::Machine& machine);
   absl::Status Show(const LoadedTap& tap, int layer, rv32::Machine& machine);
 
   const FirmwareProgram& firmware_;
+  ProfileRecorder* recorder_ = nullptr;
   State state_ = State::kSetup;
   const TapVisitor* visit_ = nullptr;
   int next_ = 0;   // The layer that is run or, with code, comes next.

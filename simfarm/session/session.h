@@ -26,6 +26,8 @@
 
 namespace edgekiln::simfarm {
 
+struct FirmwareProfile;  // firmware_profile.h
+
 // Of all engines together: in a report, and in a complete timeline.
 inline constexpr int64_t kMaxReportSegments = 4096;
 inline constexpr int64_t kMaxTimelineSegments = int64_t{1} << 20;
@@ -42,6 +44,8 @@ struct SessionOptions {
   // Of one inference of firmware; 0: by the size of the network
   // (docs/targets/rv32.md).
   int64_t max_instructions = 0;
+  // Checked runs of firmware fill Session::profile(). They take longer.
+  bool profile = false;
 };
 
 // What one inference took.
@@ -104,6 +108,12 @@ class Session {
 
   // Of the last successful run, checked or not. Zero before.
   virtual RunCount last_run() const = 0;
+
+  // Of the last successful checked run, with SessionOptions.profile; null
+  // before, without, and for what is not firmware.
+  virtual std::shared_ptr<const FirmwareProfile> profile() const {
+    return nullptr;
+  }
 
   // When every unit works. Above kMaxTimelineSegments, segments are merged.
   // FAILED_PRECONDITION for firmware before the first checked run.

@@ -119,15 +119,18 @@ v1::Machine Machine() {
   return machine;
 }
 
-absl::StatusOr<std::string> Build(const std::string& network) {
+absl::StatusOr<std::string> Build(const std::string& network, bool debug_info) {
   const TemporaryFolder folder;
+  const std::string debug_flags =
+      debug_info ? "-g1 -gno-record-gcc-switches \"-fdebug-prefix-map=$PWD=.\" "
+                 : "";
   std::ofstream(folder / "firmware.ld") << kLinkerScript;
   std::ofstream(folder / "net.c") << kStart << network;
   const std::string command = absl::StrCat(
       "riscv64-unknown-elf-gcc -march=rv32im -mabi=ilp32 -misa-spec=2.2 -O1 "
-      "-std=gnu99 -ffreestanding -nostdlib -nostartfiles -static -Wl,-T,",
-      folder / "firmware.ld", " -o ", folder / "net.elf", " ", folder / "net.c",
-      " 2> ", folder / "errors.txt");
+      "-std=gnu99 -ffreestanding -nostdlib -nostartfiles -static ",
+      debug_flags, "-Wl,-T,", folder / "firmware.ld", " -o ",
+      folder / "net.elf", " ", folder / "net.c", " 2> ", folder / "errors.txt");
   if (std::system(command.c_str()) != 0) {
     return absl::InternalError(ReadFile(folder / "errors.txt"));
   }

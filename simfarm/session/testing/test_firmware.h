@@ -27,8 +27,10 @@ inline constexpr uint64_t kArena = kRam + 0x1000;
 // An ELF file for RV32IM that obeys the contract of docs/targets/rv32.md.
 // `network` is C with
 //   void net_setup(void); and int net_invoke(void);
-// INTERNAL with what the compiler says.
-absl::StatusOr<std::string> Build(const std::string& network);
+// With line tables if they are wanted, whose paths are relative: `#line` names
+// the file. INTERNAL with what the compiler says.
+absl::StatusOr<std::string> Build(const std::string& network,
+                                  bool debug_info = false);
 
 }  // namespace edgekiln::simfarm::firmware
 
