@@ -21,6 +21,17 @@ set_target_properties(seccomp::seccomp PROPERTIES
   IMPORTED_LOCATION "${EK_SECCOMP_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${EK_SECCOMP_INCLUDE_DIR}")
 
+# Neither do libdw and libelf.
+find_path(EK_DW_INCLUDE_DIR elfutils/libdw.h REQUIRED)
+find_library(EK_DW_LIBRARY dw REQUIRED)
+find_library(EK_ELF_LIBRARY elf REQUIRED)
+mark_as_advanced(EK_DW_INCLUDE_DIR EK_DW_LIBRARY EK_ELF_LIBRARY)
+add_library(elfutils::dw UNKNOWN IMPORTED)
+set_target_properties(elfutils::dw PROPERTIES
+  IMPORTED_LOCATION "${EK_DW_LIBRARY}"
+  INTERFACE_LINK_LIBRARIES "${EK_ELF_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${EK_DW_INCLUDE_DIR}")
+
 # FlatBuffers: the generated headers need only the include folder.
 find_program(EK_FLATC flatc REQUIRED)
 find_path(EK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
