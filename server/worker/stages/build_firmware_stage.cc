@@ -97,12 +97,12 @@ class Builder {
   absl::StatusOr<Built> Build(const target::CompilerUse& use,
                               const std::string& program,
                               const std::string& folder,
-                              int64_t memory_limit_bytes) {
+                              int64_t memory_limit_bytes, bool debug_info) {
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/tree"));
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
     EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
     use_ = &use;
-    CompilerRuns runs(use, program, folder, memory_limit_bytes);
+    CompilerRuns runs(use, program, folder, memory_limit_bytes, debug_info);
     EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
     EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(use, runs));
     EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, "firmware.elf"));
@@ -282,7 +282,8 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
   Builder builder(machine, program, tree, *memories);
   EK_ASSIGN_OR_RETURN(
       Builder::Built built,
-      builder.Build(*use, *found, folder->path(), inputs.memory_limit_bytes()));
+      builder.Build(*use, *found, folder->path(), inputs.memory_limit_bytes(),
+                    options.debug_info()));
   const v1::FirmwareSections& sections = built.image.sections;
   v1::Program::Firmware& firmware = *program.mutable_firmware();
   *firmware.mutable_elf() = ToProto(DigestOf(built.elf));

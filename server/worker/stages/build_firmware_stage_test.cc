@@ -1,4 +1,7 @@
+#include <elf.h>
+
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -220,6 +223,58 @@ TEST_F(BuildFirmwareTest, SameBytesFromAnyFolder) {
     EXPECT_EQ(again->blobs, output->blobs) << folder;
   }
   EXPECT_FALSE(absl::StrContains(output->blobs[1].second, first->path()));
+}
+
+// Of the ELF file's segments: what a loader takes.
+std::string LoadedBytes(const std::string& elf) {
+  Elf32_Ehdr header;
+  std::memcpy(&header, elf.data(), sizeof(header));
+  std::string loaded = absl::StrCat("entry ", header.e_entry);
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf32_Phdr segment;
+    std::memcpy(&segment, elf.data() + header.e_phoff + i * header.e_phentsize,
+                sizeof(segment));
+    if (segment.p_type != PT_LOAD) continue;
+    absl::StrAppend(&loaded, " at ", segment.p_paddr, ", ", segment.p_vaddr,
+                    ", ", segment.p_memsz, ": ",
+                    elf.substr(segment.p_offset, segment.p_filesz));
+  }
+  return loaded;
+}
+
+TEST_F(BuildFirmwareTest, LineTablesChangeNothingThatIsLoaded) {
+  Work work = TinyWork();
+  const auto plain = Build(work);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  work.options.set_debug_info(true);
+  const auto with_lines = Build(work);
+  ASSERT_TRUE(with_lines.ok()) << with_lines.status();
+  const std::string& elf = with_lines->blobs[1].second;
+  EXPECT_FALSE(absl::StrContains(plain->blobs[1].second, ".debug_line"));
+  EXPECT_TRUE(absl::StrContains(elf, ".debug_line"));
+  EXPECT_TRUE(absl::StrContains(elf, "net.c"));
+  EXPECT_EQ(LoadedBytes(elf), LoadedBytes(plain->blobs[1].second));
+  EXPECT_EQ(with_lines->summary.emit().sections().SerializeAsString(),
+            plain->summary.emit().sections().SerializeAsString());
+}
+
+// Also where the folder's name is a link, which the compiler could look behind.
+TEST_F(BuildFirmwareTest, LineTablesHaveTheSameBytesFromAnyFolder) {
+  Work work = TinyWork();
+  work.options.set_debug_info(true);
+  const auto first = Build(work);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto folder = ScratchFolder::Make(TemporaryFolder(), "some-place-");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  const std::string link = (*folder)->path() + "/link";
+  std::filesystem::create_directory((*folder)->path() + "/target");
+  std::filesystem::create_directory_symlink((*folder)->path() + "/target",
+                                            link);
+  const auto second = Build(work, link);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(DigestOf(first->blobs[1].second),
+            DigestOf(second->blobs[1].second));
+  EXPECT_FALSE(absl::StrContains(first->blobs[1].second, TemporaryFolder()));
 }
 
 TEST_F(BuildFirmwareTest, LeavesNothingBehind) {

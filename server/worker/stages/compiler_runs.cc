@@ -51,11 +51,13 @@ bool TellsOfMemory(absl::string_view text) {
 }  // namespace
 
 CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
-                           std::string folder, int64_t memory_limit_bytes)
+                           std::string folder, int64_t memory_limit_bytes,
+                           bool debug_info)
     : use_(use),
       program_(std::move(program)),
       folder_(std::move(folder)),
-      memory_limit_bytes_(memory_limit_bytes) {}
+      memory_limit_bytes_(memory_limit_bytes),
+      debug_info_(debug_info) {}
 
 absl::StatusOr<std::string> CompilerRuns::LibraryPath() {
   std::vector<std::string> arguments = use_.flags;
@@ -75,6 +77,9 @@ ProgramRun CompilerRuns::RunOf(std::vector<std::string> arguments) const {
           .arguments = std::move(arguments),
           .environment = {"LC_ALL=C", "SOURCE_DATE_EPOCH=0",
                           absl::StrCat("PATH=", SearchPath()),
+                          // By the name that DebugFlags() replaces, not by the
+                          // one that links lead to.
+                          absl::StrCat("PWD=", folder_, "/tree"),
                           absl::StrCat("TMPDIR=", folder_)},
           .folder = absl::StrCat(folder_, "/tree")};
 }
@@ -96,10 +101,27 @@ absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
        .fix = "report this together with the model"});
 }
 
+// Only line tables. What gcc keeps for the values of variables, and the marks
+// of statements that it would carry through its passes, are left out; nothing
+// of it names flags or this machine's folders.
+std::vector<std::string> CompilerRuns::DebugFlags() const {
+  std::vector<std::string> flags = {
+      absl::StrCat("-fdebug-prefix-map=", folder_, "/tree=.")};
+  if (use_.family == v1::GCC) {
+    Append({"-g1", "-gdwarf-5", "-gno-column-info", "-gno-record-gcc-switches",
+            "-gno-statement-frontiers", "-gno-variable-location-views"},
+           flags);
+  } else {
+    Append({"-gline-tables-only", "-gdwarf-5", "-gno-column-info"}, flags);
+  }
+  return flags;
+}
+
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
   std::vector<std::string> arguments = target::CompileFlags(use_);
   Append({"-c", "-I.", "-w", "-frandom-seed=edgekiln"}, arguments);
   if (use_.family == v1::GCC) arguments.emplace_back("-fcallgraph-info=su");
+  if (debug_info_) Append(DebugFlags(), arguments);
   Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
   const ProgramRun run = RunOf(std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));

@@ -27,9 +27,11 @@ struct MemoryLengths {
 class CompilerRuns {
  public:
   // Sources lie in "tree" of `folder`, results in "objects". The processes that
-  // are started may use `memory_limit_bytes` each; 0 = unlimited.
+  // are started may use `memory_limit_bytes` each; 0 = unlimited. With
+  // `debug_info`, objects have line tables, with paths relative to "tree", and
+  // the same instructions.
   CompilerRuns(const target::CompilerUse& use, std::string program,
-               std::string folder, int64_t memory_limit_bytes);
+               std::string folder, int64_t memory_limit_bytes, bool debug_info);
 
   // Makes objects/NUMBER.o of the C or assembler file; gcc also makes
   // objects/NUMBER.ci, its call graph, of C.
@@ -53,6 +55,7 @@ class CompilerRuns {
 
  private:
   ProgramRun RunOf(std::vector<std::string> arguments) const;
+  std::vector<std::string> DebugFlags() const;
   absl::Status Failed(const ProgramEnd& end, const ProgramRun& run,
                       const std::string& file) const;
   absl::StatusOr<Linked> LinkWith(int objects, const std::string& name,
@@ -62,6 +65,7 @@ class CompilerRuns {
   const std::string program_;
   const std::string folder_;
   const int64_t memory_limit_bytes_;
+  const bool debug_info_;
 };
 
 }  // namespace edgekiln::server
