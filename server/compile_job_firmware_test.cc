@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/testing/compile_job_fixture.h"
@@ -15,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 constexpr char kCore[] = "none;runs C";
 constexpr char kUnsimulated[] = "none;runs C, nobody simulates";
@@ -135,6 +137,42 @@ TEST_F(FirmwareJobTest, ATargetWithoutCSaysThatItNeedsNoCompiler) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(result.reports[0].warnings(),
               ElementsAre(HasSubstr("compiler is not used")));
+}
+
+// Samples are simulated as without hot spots, so that nothing of theirs is
+// computed again.
+TEST_F(FirmwareJobTest, HotSpotsTakeABuildWithLinesAndARunOfTheFirstSample) {
+  v1::CreateJobRequest request = Request("int8 net", {kCore}, {v1::PROFILE});
+  const JobResult plain = Run(request);
+  ASSERT_TRUE(plain.status.ok()) << plain.status;
+  EXPECT_FALSE(plain.reports[0].has_hot_spots());
+  leases_->TakeExecuted();
+  request.mutable_options()->set_hot_spots(true);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              UnorderedElementsAre("build_firmware", "count_cycles"));
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.hot_spots().instructions(), 2);
+  EXPECT_EQ(report.totals().instructions(), 2);
+  EXPECT_EQ(report.program().hash(), plain.reports[0].program().hash());
+  // And the other way round.
+  request.mutable_options()->set_hot_spots(false);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
+TEST_F(FirmwareJobTest, HotSpotsAreRefusedWhereNothingRuns) {
+  for (const char* target : {kUnsimulated, "conv;sram=64"}) {
+    v1::CreateJobRequest request = Request("int8 net", {target}, {v1::PROFILE});
+    request.mutable_options()->set_hot_spots(true);
+    const JobResult result = Run(request);
+    const auto detail = GetErrorDetail(result.status);
+    ASSERT_TRUE(detail.has_value()) << target;
+    EXPECT_EQ(detail->reason, "HOT_SPOTS_UNAVAILABLE") << target;
+    EXPECT_THAT(detail->fix, HasSubstr("--hot")) << target;
+    EXPECT_THAT(leases_->TakeExecuted(), Not(Contains("emit_c"))) << target;
+  }
 }
 
 // Which compiler it will be is not known until a worker has come: what it makes

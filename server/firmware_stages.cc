@@ -78,12 +78,13 @@ bool LostItsCompiler(const absl::Status& status) {
 // Workers come and go: where one with another compiler of that name is there,
 // that is taken instead.
 Task<absl::StatusOr<Built>> Build(v1::CompilerFamily family,
-                                  const std::string& program,
+                                  const std::string& program, bool debug_info,
                                   const Firmware& firmware,
                                   const v1::BlobRef& machine,
                                   JobContext& context, TargetRun& run) {
   constexpr int kAttempts = 3;
   v1::StageOptions options;
+  options.mutable_build_firmware()->set_debug_info(debug_info);
   v1::Compiler& compiler =
       *options.mutable_build_firmware()->mutable_compiler();
   compiler.set_family(family);
@@ -93,7 +94,7 @@ Task<absl::StatusOr<Built>> Build(v1::CompilerFamily family,
     compiler.set_digest(found.has_value() ? found->digest() : "");
     const auto stage =
         run.stages.Start("build_firmware", options,
-                         {firmware.program, firmware.c_sources, machine});
+                         {firmware.emitted, firmware.c_sources, machine});
     const auto& result = co_await ResultOf(stage);
     const std::optional<v1::Compiler> now =
         context.FindCompiler(family, program);
@@ -147,22 +148,24 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
   Firmware firmware = {.emitting = emitting};
-  EK_CO_ASSIGN_OR_RETURN(firmware.program, Only(emitted, "program"));
+  EK_CO_ASSIGN_OR_RETURN(firmware.emitted, Only(emitted, "program"));
   EK_CO_ASSIGN_OR_RETURN(firmware.c_sources, Only(emitted, "c_sources"));
   if (use == nullptr) {
     EK_CO_RETURN_IF_ERROR(CheckEstimates(emitted.summary().emit()));
+    firmware.program = firmware.emitted;
     co_return firmware;
   }
-  if (Holds(refused, firmware.program)) {
+  if (Holds(refused, firmware.emitted)) {
     run.stages.Drop(emitting);
     co_return absl::ResourceExhaustedError("nothing smaller was found");
   }
   EK_CO_ASSIGN_OR_RETURN(
       const Built built,
-      co_await Build(family, use->program, firmware, machine, context, run));
+      co_await Build(family, use->program, /*debug_info=*/false, firmware,
+                     machine, context, run));
   const auto& built_result = co_await ResultOf(built.stage);
   if (NeedOf(built_result.status()).has_value()) {
-    refused.push_back(firmware.program);
+    refused.push_back(firmware.emitted);
     run.stages.Drop(emitting);
   }
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result, built_result);
@@ -174,6 +177,26 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
 }
 
 }  // namespace
+
+absl::Status CheckHotSpots(const v1::CreateJobRequest& request,
+                           const v1::StageSummary::Target& target) {
+  if (!request.options().hot_spots()) return absl::OkStatus();
+  const target::ProcessorInfo* const processor =
+      target::FindProcessor(target.processor());
+  if (processor != nullptr && processor->is_simulated) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = "HOT_SPOTS_UNAVAILABLE",
+       .what = processor == nullptr
+                   ? "hot spots are those of C code, and the target runs none"
+                   : absl::StrCat("hot spots are those of a simulated run, and "
+                                  "nothing simulates ",
+                                  processor->name),
+       .where = "options.hot_spots",
+       .need = "a target whose host is rv32im, rv32imc or rv32imf",
+       .fix = "use such a target, or leave --hot out"});
+}
 
 Task<absl::StatusOr<Firmware>> MakeFirmware(
     const v1::CreateJobRequest& request, const v1::StageSummary::Target& target,
@@ -224,6 +247,26 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
     made->is_simulated = made->elf.has_value() && processor->is_simulated;
   }
   co_return made;
+}
+
+Task<absl::StatusOr<Firmware>> WithLineTables(
+    const v1::CreateJobRequest& request, const v1::StageSummary::Target& target,
+    const v1::BlobRef& machine, const Firmware& firmware, JobContext& context,
+    TargetRun& run) {
+  const v1::CompilerFamily family = FamilyOf(request);
+  const target::CompilerUse* const use =
+      target::FindCompiler(target.processor(), family);
+  if (use == nullptr) co_return absl::InternalError("firmware of no compiler");
+  EK_CO_ASSIGN_OR_RETURN(
+      const Built built,
+      co_await Build(family, use->program,
+                     /*debug_info=*/true, firmware, machine, context, run));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
+                         co_await ResultOf(built.stage));
+  Firmware with_lines = firmware;
+  EK_CO_ASSIGN_OR_RETURN(with_lines.program, Only(result, "program"));
+  EK_CO_ASSIGN_OR_RETURN(with_lines.elf, Only(result, "constants"));
+  co_return with_lines;
 }
 
 }  // namespace edgekiln::server

@@ -38,7 +38,7 @@ class TargetStages {
     // Of firmware, its ELF file: absent without a compiler.
     std::optional<v1::BlobRef> constants = {};
     v1::BlobRef machine = {};
-    std::optional<v1::BlobRef> c_sources = {};  // Of firmware.
+    std::optional<Firmware> firmware = {};
     bool is_simulated = true;
     std::shared_ptr<PendingStage> emitting = {};  // Is over.
   };
@@ -49,7 +49,7 @@ class TargetStages {
   Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
   Task<absl::StatusOr<std::shared_ptr<PendingStage>>> StartCounting(
-      const Binary& binary);
+      const v1::StageSummary::Target& target, const Binary& binary);
   // Whether what the chips are compared with is also what accuracy is.
   bool MeasuresDeployed() const {
     return Wants(request_, v1::VALIDATE) && model_.import().quantized() &&
@@ -132,7 +132,7 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
     co_return Binary{.program = firmware.program,
                      .constants = firmware.elf,
                      .machine = machine,
-                     .c_sources = firmware.c_sources,
+                     .firmware = firmware,
                      .is_simulated = firmware.is_simulated,
                      .emitting = firmware.emitting};
   }
@@ -172,12 +172,12 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   inputs.push_back(binary.machine);
   inputs.push_back(run_.deployed->graph());
   inputs.push_back(As("target", target.digest()));
-  if (binary.c_sources) inputs.push_back(*binary.c_sources);
+  if (binary.firmware) inputs.push_back(binary.firmware->c_sources);
   return run_.stages.Start("bundle", options, std::move(inputs));
 }
 
 Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
-    const Binary& binary) {
+    const v1::StageSummary::Target& target, const Binary& binary) {
   v1::StageOptions options;
   // Where samples are simulated anyway, their values need not be computed for
   // the cycles once more.
@@ -185,12 +185,27 @@ Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
       request_.options().timing_only() || WantsSamples(request_);
   options.mutable_count_cycles()->set_timing_only(timing_only);
   options.mutable_count_cycles()->set_timeline(request_.options().timeline());
-  std::vector<v1::BlobRef> inputs = {binary.program};
+  v1::BlobRef program = binary.program;
+  std::optional<v1::BlobRef> constants = binary.constants;
+  const bool hot_spots = request_.options().hot_spots() && binary.firmware;
+  if (hot_spots) {
+    // Samples are simulated without line tables: their results are those of
+    // jobs that ask for no hot spots.
+    EK_CO_ASSIGN_OR_RETURN(
+        const Firmware with_lines,
+        co_await WithLineTables(request_, target, binary.machine,
+                                *binary.firmware, context_, run_));
+    program = with_lines.program;
+    constants = with_lines.elf;
+    options.mutable_count_cycles()->set_hot_spots(true);
+  }
+  std::vector<v1::BlobRef> inputs = {program};
   // Without values, constants are not even brought to the worker.
-  if (!timing_only || binary.c_sources) inputs.push_back(*binary.constants);
+  if (!timing_only || binary.firmware) inputs.push_back(*constants);
   inputs.push_back(binary.machine);
+  if (hot_spots) inputs.push_back(binary.firmware->c_sources);
   // The cycles of firmware depend on data.
-  if (binary.c_sources && WantsSamples(request_)) {
+  if (binary.firmware && WantsSamples(request_)) {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                            co_await ResultOf(run_.deployed->data()));
     EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
@@ -369,7 +384,7 @@ Task<absl::Status> TellCounted(std::shared_ptr<PendingStage> resolving,
 
 void TargetStages::WarnOfWhatIsNotThere(const v1::StageSummary::Target& target,
                                         const Binary& binary) {
-  if (!binary.c_sources) {
+  if (!binary.firmware) {
     if (request_.options().compiler() != v1::COMPILER_FAMILY_UNSPECIFIED) {
       run_.report.add_warnings(
           "the compiler is not used: the target runs no C code");
@@ -389,6 +404,7 @@ Task<absl::Status> TargetStages::Run() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
                          co_await ResultOf(run_.resolve));
   const v1::StageSummary::Target& target = resolved.summary().target();
+  EK_CO_RETURN_IF_ERROR(CheckHotSpots(request_, target));
   EK_CO_ASSIGN_OR_RETURN(const Binary binary, co_await Compile(resolved));
   *run_.report.mutable_program() = binary.program.digest();
   WarnOfWhatIsNotThere(target, binary);
@@ -397,7 +413,7 @@ Task<absl::Status> TargetStages::Run() {
   if (Wants(request_, v1::COMPILE)) bundling = StartBundle(binary);
   std::shared_ptr<PendingStage> counting;
   if (binary.is_simulated) {
-    EK_CO_ASSIGN_OR_RETURN(counting, co_await StartCounting(binary));
+    EK_CO_ASSIGN_OR_RETURN(counting, co_await StartCounting(target, binary));
     if (WantsSamples(request_)) {
       beside_.Spawn(
           TellCounted(run_.resolve, binary.emitting, counting, model_.io(),
@@ -422,6 +438,10 @@ Task<absl::Status> TargetStages::Run() {
                            co_await ResultOf(counting));
     AddProgram(target, emitted.summary().emit(), counted.summary().sim_report(),
                model_.io(), run_.report);
+    if (counted.summary().sim_report().has_hot_spots()) {
+      *run_.report.mutable_hot_spots() =
+          counted.summary().sim_report().hot_spots();
+    }
     if (request_.options().timeline()) {
       EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
                              Only(counted, "timeline"));

@@ -89,6 +89,32 @@ absl::Status ValidateSweep(const v1::CreateJobRequest& request) {
                     "goals to jobs of their own");
 }
 
+// Whether targets have firmware that can be looked at is found when they are
+// resolved.
+absl::Status ValidateHotSpots(const v1::CreateJobRequest& request) {
+  const v1::JobOptions& options = request.options();
+  if (!options.hot_spots()) return absl::OkStatus();
+  if (!Wants(request, v1::PROFILE)) {
+    return BadRequest("GOALS_CONFLICT",
+                      "options.hot_spots is part of PROFILE, which was not "
+                      "asked for",
+                      "add PROFILE, or leave hot_spots out");
+  }
+  if (options.timing_only()) {
+    return BadRequest("HOT_SPOTS_CONFLICT",
+                      "hot spots are those of a run on the first sample, and "
+                      "options.timing_only leaves samples out",
+                      "leave timing_only or hot_spots out");
+  }
+  if (options.compiler() == v1::NO_COMPILER) {
+    return BadRequest("HOT_SPOTS_CONFLICT",
+                      "hot spots are those of compiled code, and "
+                      "options.compiler is NO_COMPILER",
+                      "use GCC, or leave hot_spots out");
+  }
+  return absl::OkStatus();
+}
+
 // Its ranking makes another stage of it than what programs are compiled from.
 absl::Status ValidateQuantize(const v1::CreateJobRequest& request) {
   if (!Wants(request, v1::QUANTIZE)) {
@@ -191,6 +217,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
         "for",
         "add PROFILE, or leave timeline out");
   }
+  EK_RETURN_IF_ERROR(ValidateHotSpots(request));
   EK_RETURN_IF_ERROR(ValidateQuantize(request));
   EK_RETURN_IF_ERROR(ValidateDocument(request));
   if (!v1::Metric_IsValid(request.options().metric())) {

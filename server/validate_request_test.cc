@@ -72,6 +72,26 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
   }
 }
 
+TEST(ValidateRequestTest, HotSpotsAreThoseOfARun) {
+  v1::CreateJobRequest request;
+  request.add_targets();
+  request.add_goals(v1::PROFILE);
+  request.mutable_options()->set_hot_spots(true);
+  EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
+  const auto reason = [&] {
+    const auto detail = GetErrorDetail(ValidateRequest(request));
+    return detail.has_value() ? detail->reason : "";
+  };
+  request.mutable_options()->set_timing_only(true);
+  EXPECT_EQ(reason(), "HOT_SPOTS_CONFLICT");
+  request.mutable_options()->set_timing_only(false);
+  request.mutable_options()->set_compiler(v1::NO_COMPILER);
+  EXPECT_EQ(reason(), "HOT_SPOTS_CONFLICT");
+  request.mutable_options()->set_compiler(v1::GCC);
+  request.set_goals(0, v1::COMPILE);
+  EXPECT_EQ(reason(), "GOALS_CONFLICT");
+}
+
 TEST(ValidateRequestTest, QuantizationNeedsNoTargetAndExportsAlone) {
   v1::CreateJobRequest request;
   request.add_goals(v1::QUANTIZE);

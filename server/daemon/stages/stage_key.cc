@@ -113,6 +113,12 @@ void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
   if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
 }
 
+// What came after results had been stored: those of jobs that do not ask for it
+// keep their keys. Only behind all that is always there.
+void AddIfSet(CanonicalEncoder& encoder, bool value) {
+  if (value) encoder.Add(value);
+}
+
 // A recipe that decides nothing adds nothing; the offload before another is
 // always there.
 void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
@@ -205,6 +211,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       // Its files, not what it calls itself.
       encoder.Add(options.build_firmware().compiler().family());
       encoder.Add(options.build_firmware().compiler().digest());
+      AddIfSet(encoder, options.build_firmware().debug_info());
       return absl::OkStatus();
     case v1::StageOptions::kPartition:
       AddPlacing(encoder, options.partition().offload(),
@@ -222,6 +229,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kCountCycles:
       encoder.Add(options.count_cycles().timing_only());
       encoder.Add(options.count_cycles().timeline());
+      AddIfSet(encoder, options.count_cycles().hot_spots());
       return absl::OkStatus();
     case v1::StageOptions::kDescribe:
       encoder.Add(options.describe().format());

@@ -243,6 +243,24 @@ TEST(StageKeyTest, KernelsAndTheCompilersFilesCount) {
   EXPECT_EQ(keys.size(), 5u);
 }
 
+// Results from before there were hot spots are still found.
+TEST(StageKeyTest, HotSpotsCountOnlyWhereTheyAreAskedFor) {
+  v1::StageOptions build;
+  build.mutable_build_firmware()->mutable_compiler()->set_digest("d1");
+  const std::string plain = Key(build, {});
+  EXPECT_EQ(plain,
+            "05183352fbdb4703134bc37674fc0b776b7199bb7f7f731a2de7a55b3fa83c60");
+  build.mutable_build_firmware()->set_debug_info(true);
+  EXPECT_NE(Key(build, {}), plain);
+  v1::StageOptions count;
+  count.mutable_count_cycles()->set_timing_only(true);
+  const std::string counted = Key(count, {});
+  EXPECT_EQ(counted,
+            "5de58f7cccf8fd52c88aeab53a9a6c5f094942eece404b7a2f9a05280ba7d436");
+  count.mutable_count_cycles()->set_hot_spots(true);
+  EXPECT_NE(Key(count, {}), counted);
+}
+
 TEST(StageKeyTest, WhatIsScoredCounts) {
   v1::StageOptions options;
   std::set<std::string> keys;

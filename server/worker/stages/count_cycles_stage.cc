@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "edgekiln/v1/firmware.pb.h"
+#include "edgekiln/v1/hot_spots.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "ops/real_zero.h"
@@ -10,6 +12,9 @@
 #include "server/worker/stages/session_input.h"
 #include "server/worker/stages/stages.h"
 #include "simfarm/host/host_op.h"
+#include "simfarm/hot_spots/hot_spots.h"
+#include "simfarm/hot_spots/line_table.h"
+#include "simfarm/session/firmware_profile.h"
 #include "simfarm/session/session.h"
 
 namespace edgekiln::server {
@@ -20,6 +25,19 @@ simfarm::SessionOptions WithSegments() {
   simfarm::SessionOptions options;
   options.segments = true;
   return options;
+}
+
+// Of the ELF file that was run. The compiler and emit_c made what this cannot
+// read.
+absl::StatusOr<v1::HotSpots> HotSpotsOf(const simfarm::FirmwareProfile& profile,
+                                        const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const absl::string_view elf, inputs.One("constants"));
+  EK_ASSIGN_OR_RETURN(const v1::CSourceTree sources,
+                      inputs.Parse<v1::CSourceTree>("c_sources"));
+  const absl::StatusOr<simfarm::LineTable> lines =
+      simfarm::LineTable::Read(elf);
+  if (!lines.ok()) return SimulationError(lines.status());
+  return simfarm::FindHotSpots(profile, *lines, sources);
 }
 
 // `timeline` is null unless it is wanted.
@@ -65,19 +83,27 @@ absl::StatusOr<std::vector<std::string>> FirstSample(
 
 // On the chunk's first sample, if there is one, else on zeros: without
 // firmware, neither control flow nor cycles depend on data.
-absl::StatusOr<v1::SimReport> RunOnce(const StageInputs& inputs,
+absl::StatusOr<v1::SimReport> RunOnce(const v1::CountCyclesOptions& options,
+                                      const StageInputs& inputs,
                                       v1::Timeline* timeline) {
-  EK_ASSIGN_OR_RETURN(const auto loaded, LoadProgram(inputs, WithSegments()));
+  simfarm::SessionOptions session_options = WithSegments();
+  session_options.profile = options.hot_spots();
+  EK_ASSIGN_OR_RETURN(const auto loaded, LoadProgram(inputs, session_options));
   const bool has_sample = loaded->is_firmware && inputs.Has("chunk");
   EK_ASSIGN_OR_RETURN(const std::vector<std::string> values,
                       has_sample ? FirstSample(inputs) : Zeros(loaded->inputs));
   const std::vector<absl::string_view> views(values.begin(), values.end());
   std::vector<std::string> outputs;
-  const absl::StatusOr<v1::SimReport> report =
+  absl::StatusOr<v1::SimReport> report =
       loaded->session->RunChecked(views, nullptr, &outputs);
   if (!report.ok()) return SimulationError(report.status());
   if (timeline != nullptr) {
     EK_ASSIGN_OR_RETURN(*timeline, loaded->session->MakeTimeline());
+  }
+  const auto profile = loaded->session->profile();
+  if (profile != nullptr) {
+    EK_ASSIGN_OR_RETURN(*report->mutable_hot_spots(),
+                        HotSpotsOf(*profile, inputs));
   }
   return report;
 }
@@ -85,10 +111,10 @@ absl::StatusOr<v1::SimReport> RunOnce(const StageInputs& inputs,
 absl::StatusOr<v1::SimReport> Count(const v1::CountCyclesOptions& options,
                                     const StageInputs& inputs,
                                     v1::Timeline* timeline) {
-  if (!options.timing_only()) return RunOnce(inputs, timeline);
+  if (!options.timing_only()) return RunOnce(options, inputs, timeline);
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
-  if (program.has_firmware()) return RunOnce(inputs, timeline);
+  if (program.has_firmware()) return RunOnce(options, inputs, timeline);
   return TimeOnly(program, inputs, timeline);
 }
 

@@ -25,6 +25,7 @@ return %y
 
 // Two more instructions for each unit of the first value.
 constexpr char kNetwork[] = R"(
+#line 2 "./net.c"
 #include <stdint.h>
 __attribute__((section(".arena"))) struct { int8_t x[4], y[4]; } mem;
 __attribute__((noinline)) void net_t(void) {
@@ -65,8 +66,8 @@ class FirmwareStagesTest : public testing::Test {
   void SetUp() override {
     namespace firmware = simfarm::firmware;
     if (!firmware::HasCompiler()) EK_SKIP(firmware::kNoCompiler);
-    static const auto* const elf =
-        new absl::StatusOr<std::string>(firmware::Build(kNetwork));
+    static const auto* const elf = new absl::StatusOr<std::string>(
+        firmware::Build(kNetwork, /*debug_info=*/true));
     ASSERT_TRUE(elf->ok()) << elf->status();
     elf_ = **elf;
     const auto graph = compiler::ParseGraph(kGraph);
@@ -126,6 +127,58 @@ TEST_F(FirmwareStagesTest, CyclesAreThoseOfTheFirstSample) {
   // Zero is 3, the sample begins with 21.
   EXPECT_EQ(report.cycles() - zeros->summary.sim_report().cycles(),
             2 * (21 - 3));
+}
+
+TEST_F(FirmwareStagesTest, HotSpotsAreThoseOfTheFirstSample) {
+  v1::CountCyclesOptions options;
+  options.set_hot_spots(true);
+  // Where the source text is to be looked up.
+  EXPECT_FALSE(RunCountCycles(options, Inputs(/*chunk=*/true)).ok());
+  v1::CSourceTree tree;
+  tree.add_files()->set_path("net.c");
+  tree.mutable_files(0)->set_text(kNetwork);
+  const std::string sources = tree.SerializeAsString();
+  StageInputs inputs = Inputs(/*chunk=*/true);
+  inputs.Add("c_sources", absl::string_view(sources));
+  const auto output = RunCountCycles(options, inputs);
+  ASSERT_TRUE(output.ok()) << output.status();
+  const v1::SimReport& report = output->summary.sim_report();
+  EXPECT_EQ(report.hot_spots().instructions(), report.instructions());
+  EXPECT_EQ(report.hot_spots().cycles(), report.cycles());
+  ASSERT_GT(report.hot_spots().functions_size(), 0);
+  EXPECT_EQ(report.hot_spots().functions(0).name(), "net_t");
+  EXPECT_EQ(report.hot_spots().functions(0).file(), "net.c");
+  EXPECT_EQ(report.hot_spots().functions(0).layer(), 0);
+  bool has_text = false;
+  for (const v1::HotSpots::Line& line : report.hot_spots().lines()) {
+    has_text = has_text || absl::StartsWith(line.text(), "__asm__ volatile");
+  }
+  EXPECT_TRUE(has_text) << report.hot_spots().DebugString();
+  // What else is told is as without.
+  options.set_hot_spots(false);
+  const auto plain = RunCountCycles(options, inputs);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  v1::SimReport without = report;
+  without.clear_hot_spots();
+  EXPECT_EQ(without.SerializeAsString(),
+            plain->summary.sim_report().SerializeAsString());
+}
+
+// ELF files come from other machines: a damaged line table is an error.
+TEST_F(FirmwareStagesTest, ADamagedLineTableIsAnError) {
+  v1::CountCyclesOptions options;
+  options.set_hot_spots(true);
+  const size_t names = elf_.rfind(".debug_line");
+  ASSERT_NE(names, std::string::npos);
+  for (const size_t cut : {names, elf_.size() - 100}) {
+    const std::string whole = elf_;
+    elf_.resize(cut);
+    StageInputs inputs = Inputs(/*chunk=*/true);
+    const std::string no_sources;
+    inputs.Add("c_sources", absl::string_view(no_sources));
+    EXPECT_FALSE(RunCountCycles(options, inputs).ok());
+    elf_ = whole;
+  }
 }
 
 TEST_F(FirmwareStagesTest, SamplesAreComparedAndTheirCyclesCounted) {

@@ -235,7 +235,9 @@ class FakeStage {
     }
     EmitC();
     result_.clear_outputs();
-    Output("program", absl::StrCat("built ", Input("program")));
+    const bool lines = options_.build_firmware().debug_info();
+    Output("program",
+           absl::StrCat(lines ? "with lines " : "built ", Input("program")));
     Output("constants", "ELF");
     v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
     emit.set_flash_bytes(9);
@@ -387,6 +389,13 @@ class FakeStage {
         if (runs_firmware) {
           report.set_instructions(Input("chunk").empty() ? 1 : 2);
           report.set_setup_instructions(3);
+        }
+        if (options_.count_cycles().hot_spots()) {
+          if (Input("c_sources").empty() ||
+              !absl::StrContains(Input("program"), "with lines")) {
+            return UserError("hot spots without sources, or without lines");
+          }
+          report.mutable_hot_spots()->set_instructions(2);
         }
         if (options_.count_cycles().timeline()) {
           Output("timeline", absl::StrCat("timeline ", all_));
