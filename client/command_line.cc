@@ -178,6 +178,23 @@ absl::Status CheckBudget(const CommandLine& line, const std::string& command) {
       "add --calibration DATA, or leave --accuracy-budget out");
 }
 
+absl::Status CheckHot(const CommandLine& line, const std::string& command) {
+  if (!line.hot) return absl::OkStatus();
+  if (line.timing_only) {
+    return UsageError(
+        "--hot shows a run on the first sample, and "
+        "--timing-only leaves samples out",
+        command, "", "leave one of them out");
+  }
+  if (line.compiler == v1::NO_COMPILER) {
+    return UsageError(
+        "--hot shows compiled code, and --compiler none compiles "
+        "none",
+        command, "", "leave one of them out");
+  }
+  return absl::OkStatus();
+}
+
 // What does not go together, or is given too often.
 absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   const std::string command = FullName(&app);
@@ -185,6 +202,7 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
     return UsageError("--timing-only computes no values", command, "",
                       "leave --data and --limit out");
   }
+  EK_RETURN_IF_ERROR(CheckHot(line, command));
   if (line.follow && !line.json && line.command != Command::kJobsLog) {
     return UsageError("--follow needs --json", command, "",
                       "add --json; without it progress is shown anyway");

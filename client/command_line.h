@@ -110,6 +110,7 @@ struct CommandLine {
   Gates gates;                                 // compile, profile, validate.
   bool timing_only = false;                    // profile.
   std::string timeline;                        // profile: a file; empty: none.
+  bool hot = false;                            // profile.
   v1::IoForm io = v1::IO_FORM_UNSPECIFIED;  // compile, profile, validate, run.
   // compile, profile, validate, run. Unspecified: not given.
   v1::JobClass job_class = v1::JOB_CLASS_UNSPECIFIED;

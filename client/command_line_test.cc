@@ -81,6 +81,7 @@ std::string Describe(const CommandLine& line) {
   span("queue", line.queue_timeout);
   span("run", line.run_timeout);
   add("timing_only", line.timing_only ? "1" : "");
+  add("hot", line.hot ? "1" : "");
   if (line.job_class != v1::JOB_CLASS_UNSPECIFIED) {
     add("class", v1::JobClass_Name(line.job_class));
   }
@@ -121,6 +122,8 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m bind=N:2|x:1:3 bind_input=s:s.npy external=w.bin:d/w.bin"},
       {"profile m --target t --timing-only", Command::kProfile,
        "model=m targets=t timing_only=1"},
+      {"profile m --target t --hot", Command::kProfile,
+       "model=m targets=t hot=1"},
       {"profile m --target t --io float", Command::kProfile,
        "model=m targets=t io=IO_FLOAT"},
       {"inspect m --target t --recipe r", Command::kInspect,
@@ -410,6 +413,11 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --timing-only --limit 3",
        "--timing-only computes no values", "leave"},
       {"validate m --target t --data d --timing-only", "unknown option", ""},
+      {"profile m --target t --hot --timing-only", "--timing-only leaves",
+       "leave one"},
+      {"profile m --target t --hot --compiler none", "--compiler none compiles",
+       "leave one"},
+      {"compile m --target t --hot", "unknown option", ""},
       {"profile m --target t --follow", "--follow needs --json", "add --json"},
       {"jobs watch 7 --follow", "--follow needs --json", "add --json"},
       {"jobs list --follow", "unknown option '--follow'", ""},

@@ -92,6 +92,9 @@ constexpr char kProfile[] = R"(Examples:
       by how much, and the layer that costs most; --json has them as gates[].
   edgekiln profile net.tflite --target dla-64-o-512k --timing-only
       Cycles alone, without computing values: for editors and searches.
+  edgekiln profile net.tflite --target rv32imc --hot
+      Where C code spends its instructions: the first functions and source
+      lines, and loops instruction by instruction. --json has more of them.
   edgekiln profile net.tflite --target dla-64-o-512k --json > a.json
   edgekiln profile net.tflite --target dla-64-o-512k --json \
       --recipe serial > b.json

@@ -71,6 +71,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_confusion(line.confusion);
   options.set_timing_only(line.timing_only);
   options.set_timeline(!line.timeline.empty());
+  options.set_hot_spots(line.hot);
   options.set_io(line.io);
   options.set_recipe(line.recipe);
   options.set_offload(line.offload);

@@ -281,6 +281,11 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                            "edgekiln.v1.Timeline (protoc --decode reads it); "
                            "one target only"))
       ->type_name("FILE");
+  app->add_flag(
+      "--hot", raw.line.hot,
+      WrapHelp("Also show the functions, source lines and loops in which the "
+               "first sample spends its instructions. For targets whose host "
+               "is a simulated RV32 core"));
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
 

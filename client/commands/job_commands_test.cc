@@ -437,6 +437,13 @@ TEST_F(CommandsTest, TimingOnlyIsAskedFor) {
   EXPECT_TRUE(connection_.created.options().timing_only());
 }
 
+TEST_F(CommandsTest, HotSpotsAreAskedFor) {
+  connection_.reports = {NewReport("a")};
+  ASSERT_TRUE(
+      Run(RunProfile, {"profile", model_, "--target", "a", "--hot"}).ok());
+  EXPECT_TRUE(connection_.created.options().hot_spots());
+}
+
 TEST_F(CommandsTest, AnUploadThatBreaksIsToldOnceATime) {
   for (const bool reconnecting : {false, true, true, false, true, false}) {
     connection_.transfer.push_back({.reconnecting = reconnecting});

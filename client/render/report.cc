@@ -15,6 +15,7 @@
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/hot_spots.h"
 #include "client/render/metric.h"
 #include "client/render/quantization.h"
 #include "client/render/stages.h"
@@ -440,6 +441,7 @@ std::string RenderReport(const v1::Report& report, const Style& style,
                          StageDetail stages) {
   std::string out = Heading(report, style);
   if (report.layers_size() > 0) out += "\n" + Layers(report, style);
+  out += RenderHotSpots(report, style);
   if (report.quantized().layers_size() > 0) {
     out += QuantizedTables(report.quantized(), style);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -165,6 +166,81 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
   EXPECT_EQ(make->WaitFor(absl::Seconds(120)), 0)
       << ReadWholeFile(cluster().sandbox().Path("make.err"));
   EXPECT_THAT(ReadWholeFile(said), HasSubstr("2 samples equal"));
+}
+
+TEST_F(CTargetsTest, HotSpotsSumUpAndNameTheSource) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const v1::Report plain = Report(Profile("rv32imc"));
+  EXPECT_FALSE(plain.has_hot_spots());
+  const v1::Report report = Report(Profile("rv32imc", {"--hot"}));
+  const v1::HotSpots& spots = report.hot_spots();
+  EXPECT_EQ(spots.instructions(), plain.totals().instructions());
+  EXPECT_EQ(spots.cycles(), report.totals().cycles());
+  int64_t instructions = 0;
+  for (const v1::HotSpots::Function& function : spots.functions()) {
+    instructions += function.instructions();
+  }
+  EXPECT_EQ(instructions, spots.instructions());
+  // Nothing else is another than without.
+  v1::Report without = report;
+  without.clear_hot_spots();
+  ExpectSame(without, plain);
+  const v1::HotSpots::Function& hottest = spots.functions(0);
+  EXPECT_EQ(hottest.file(), "digits.c");
+  EXPECT_THAT(hottest.name(), HasSubstr("digits_layer_"));
+  ASSERT_LT(hottest.layer(), report.layers_size());
+  EXPECT_GE(report.layers(hottest.layer()).cycles(), hottest.cycles());
+  EXPECT_EQ(spots.lines(0).file(), "digits.c");
+  EXPECT_NE(spots.lines(0).text(), "");
+  ASSERT_GT(spots.loops_size(), 0);
+  for (const v1::HotSpots::Loop& loop : spots.loops()) {
+    int64_t executed = 0;
+    for (const v1::HotSpots::Instruction& at : loop.instructions()) {
+      executed += at.executed();
+      EXPECT_NE(at.text(), "");
+    }
+    EXPECT_EQ(executed, loop.executed());
+  }
+}
+
+TEST_F(CTargetsTest, HotSpotsSimulateNoSampleAgain) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  // A seed that no other test has.
+  const std::vector<std::string> more = {"--seed", "4711"};
+  Report(Profile("rv32imc", more));
+  const v1::Report report =
+      Report(Profile("rv32imc", {"--seed", "4711", "--hot"}));
+  int simulated = 0;
+  for (const v1::Report::Stage& stage : report.stages()) {
+    if (stage.name() == "build_firmware" || stage.name() == "count_cycles") {
+      continue;
+    }
+    EXPECT_EQ(stage.cache(), v1::Report::Stage::HIT) << stage.name();
+    simulated += absl::StartsWith(stage.name(), "simulate") ? 1 : 0;
+  }
+  EXPECT_GT(simulated, 0);
+}
+
+TEST_F(CTargetsTest, HotSpotsAreShownBehindTheLayers) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const Outcome result =
+      cluster().Cli(Profile(Target("flash_wait", 2), {"--hot"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("FUNCTION"));
+  EXPECT_THAT(result.out, HasSubstr("digits.c:"));
+  EXPECT_THAT(result.out, HasSubstr("loop in digits_layer_"));
+  EXPECT_THAT(result.out, HasSubstr("EXECUTED  CYCLES"));
+}
+
+TEST_F(CTargetsTest, HotSpotsAreRefusedWhereNothingIsSimulated) {
+  const v1::ErrorDetail estimated =
+      FailureOf(cluster(), Profile("cortex-m4", {"--hot"}), 1);
+  EXPECT_NAMES(estimated, "nothing simulates cortex-m4");
+  EXPECT_NAMES(estimated, "--hot");
+  const v1::ErrorDetail engine =
+      FailureOf(cluster(), Profile("dla-64-o-512k", {"--hot"}), 1);
+  EXPECT_NAMES(engine, "the target runs none");
+  EXPECT_NAMES(engine, "rv32imc");
 }
 
 }  // namespace
