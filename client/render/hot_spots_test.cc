@@ -74,7 +74,7 @@ LINE             INSTRUCTIONS     %  SOURCE
 net.c:12                  800  66.7  sum += x[i] * w[i];
 no line, memcpy           300  25.0
 
-loop in net_conv1 400 iterations 800 instructions 66.7 % of cycles
+loop in net_conv1   400 iterations   800 instructions   66.7 % of cycles
 EXECUTED  ADDRESS   INSTRUCTION           LINE
      400  20000010  addi a5,a5,1          net.c:12
      400  20000012  bne a3,a5,0x20000010
