@@ -94,6 +94,11 @@ bool HasBorder(const WindowGeometry& g) {
          Extent(g, 2) > g.in[2];
 }
 
+// Of the rows that the windows of one output row read.
+int64_t RowsElements(const WindowGeometry& g) {
+  return g.in_c * g.kernel[1] * Extent(g, 2);
+}
+
 class DotKernel {
  public:
   DotKernel(StepWriter& w, DotArithmetic dot, v1::CWeightOrder order)
@@ -119,15 +124,23 @@ class DotKernel {
         w_.Array(w_.In(1).type, WeightsInOrder(w_, order_));
     dot_.Prepare("o");
     code_.OpenLoop("b", g_.batch);
-    const std::string image = Image();
-    code_.OpenLoop("o", g_.out_c);
-    code_.OpenLoop("oy", g_.out[1]);
+    std::string rows;
+    if (HasBorder(g_)) {
+      code_.OpenLoop("oy", g_.out[1]);
+      rows = RowsWithBorder();
+      code_.OpenLoop("o", g_.out_c);
+    } else {
+      code_.OpenLoop("o", g_.out_c);
+      code_.OpenLoop("oy", g_.out[1]);
+      rows = absl::StrCat(w_.X(0), " + b * ", image_.batch, " + oy * ",
+                          g_.stride[1] * image_.row);
+      image_.row *= g_.dilation[1];
+    }
     code_.OpenLoop("ox", g_.out[2]);
     code_.Line("const ", CTypeOf(w_.In(1).type), " *const pw = ", weights,
                " + o * ", depth_ * g_.positions(), ";");
-    code_.Line("const ", CTypeOf(w_.In(0).type), " *const px = ", image, " + ",
-               FirstChannel(), " * ", image_.channel, " + oy * ",
-               g_.stride[1] * image_.row, " + ox * ",
+    code_.Line("const ", CTypeOf(w_.In(0).type), " *const px = ", rows, " + ",
+               FirstChannel(), " * ", image_.channel, " + ox * ",
                g_.stride[2] * image_.column, ";");
     code_.Line(dot_.sum_type(), " sum = 0;");
     Sum();
@@ -147,21 +160,17 @@ class DotKernel {
     return depth_ == 1 ? group : absl::StrCat(group, " * ", depth_);
   }
 
-  // The image that windows lie in wholly: the input, or a copy with a border.
-  std::string Image() {
-    if (!HasBorder(g_)) {
-      code_.Line("const ", CTypeOf(w_.In(0).type), " *const image = ", w_.X(0),
-                 " + b * ", image_.batch, ";");
-      return "image";
-    }
-    const int64_t h = Extent(g_, 1);
+  // A copy, with its border, of the rows that the windows of row oy read: the
+  // whole image would take about as much memory as the input once more.
+  std::string RowsWithBorder() {
+    const int64_t h = g_.kernel[1];
     const int64_t w = Extent(g_, 2);
-    const std::string copy = w_.Scratch(w_.In(0).type, g_.in_c * h * w);
+    const std::string copy = w_.Scratch(w_.In(0).type, RowsElements(g_));
     code_.OpenLoop("c", g_.in_c);
     code_.OpenLoop("y", h);
     code_.OpenLoop("x", w);
-    code_.Line("const int32_t iy = y - ", g_.pad[1], ", ix = x - ", g_.pad[2],
-               ";");
+    code_.Line("const int32_t iy = oy * ", g_.stride[1], " + y * ",
+               g_.dilation[1], " - ", g_.pad[1], ", ix = x - ", g_.pad[2], ";");
     code_.Line(copy, "[(c * ", h, " + y) * ", w, " + x] = iy >= 0 && iy < ",
                g_.in[1], " && ix >= 0 && ix < ", g_.in[2], " ? ", w_.X(0),
                "[b * ", image_.batch, " + c * ", image_.channel, " + iy * ",
@@ -195,7 +204,7 @@ class DotKernel {
         "sum",
         absl::StrCat("px[",
                      index({{"c", c ? image_.channel : 0},
-                            {"ky", ky ? g_.dilation[1] * image_.row : 0},
+                            {"ky", ky ? image_.row : 0},
                             {"kx", kx ? g_.dilation[2] * image_.column : 0}}),
                      "]"),
         absl::StrCat("pw[",
@@ -213,7 +222,7 @@ class DotKernel {
   const v1::CWeightOrder order_;
   int64_t depth_ = 1;         // Input channels of one output channel.
   int64_t channels_out_ = 1;  // Of a group.
-  Steps image_;
+  Steps image_;  // Of what windows read; a row is one of the kernel's.
 };
 
 }  // namespace
