@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/npy.h"
+#include "compiler/ir/same_values.h"
 #include "target/layout.h"
 
 namespace edgekiln::server {
@@ -54,7 +55,9 @@ absl::Status Comparison::Add(const compiler::Tensor& tensor,
       return true;
     }
     for (int64_t at = 0; at < run.bytes; at += bytes) {
-      if (std::memcmp(is + at, should + at, static_cast<size_t>(bytes)) == 0) {
+      const auto size = static_cast<size_t>(bytes);
+      if (compiler::SameValues(tensor.type, {is + at, size},
+                               {should + at, size})) {
         continue;
       }
       if (mismatches_++ > 0) continue;

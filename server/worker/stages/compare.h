@@ -17,9 +17,9 @@ namespace edgekiln::server {
 class Comparison {
  public:
   // Compares every element of `box`, whose values `got` are dense, with the
-  // same elements of `want`, the whole tensor, dense. Values are compared bit
-  // by bit. `layer` and `sample` are for the message. INTERNAL if box or sizes
-  // do not fit the tensor.
+  // same elements of `want`, the whole tensor, dense. Values are the
+  // same as compiler::SameValues() has it. `layer` and `sample` are for the
+  // message. INTERNAL if box or sizes do not fit the tensor.
   absl::Status Add(const compiler::Tensor& tensor, absl::string_view want,
                    const v1::Box& box, absl::string_view got,
                    absl::string_view layer, int64_t sample);

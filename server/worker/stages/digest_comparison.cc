@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/same_values.h"
+
 namespace edgekiln::server {
 
 using compiler::TensorId;
@@ -79,9 +81,10 @@ void DigestComparison::AddOutput(TensorId tensor, absl::string_view values) {
 }
 
 void DigestComparison::AddWhole(TensorId tensor, absl::string_view values) {
-  const bool equal = digests_.Has(tensor)
-                         ? digests_.Matches(index_, tensor, values)
-                         : Given(tensor) == values;
+  const bool equal =
+      digests_.Has(tensor)
+          ? digests_.Matches(index_, tensor, values)
+          : compiler::SameValues(At(tensor).type, Given(tensor), values);
   if (!equal) different_ = true;
 }
 

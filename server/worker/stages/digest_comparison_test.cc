@@ -1,9 +1,14 @@
 #include "server/worker/stages/digest_comparison.h"
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "compiler/ir/interpreter.h"
+#include "compiler/ir/text.h"
 #include "gtest/gtest.h"
+#include "server/worker/stages/compare.h"
 
 namespace edgekiln::server {
 namespace {
@@ -206,6 +211,54 @@ TEST_F(DigestComparisonTest, LaterSamplesShowTheSameTaps) {
     }
     EXPECT_EQ(comparison.End(), Verdict::kUnknown);
   }
+}
+
+std::string Floats(const std::vector<uint32_t>& bits) {
+  std::string bytes(4 * bits.size(), '\0');
+  std::memcpy(bytes.data(), bits.data(), bytes.size());
+  return bytes;
+}
+
+// By digest and by value alike.
+TEST(NanComparisonTest, AnyNanIsAnyOther) {
+  const auto graph = compiler::ParseGraph(
+      "graph \"g\"\n%x : float32[3] = input\n"
+      "%y : float32[3] = unary(%x) {function NEG} id y\nreturn %y, %x\n");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  auto reference = compiler::Interpreter::Create(
+      *graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors});
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  const std::string in = Floats({0x7fc00000, 0x3f800000, 0xffc00001});
+  ASSERT_TRUE((*reference)->Run({in}).ok());
+  TensorDigestWriter writer(*graph);
+  writer.Append(**reference);
+  const std::string blob = writer.Take();
+  StageInputs inputs;
+  inputs.Add("digests", absl::string_view(blob));
+
+  const auto compare = [&](const std::string& x, const std::string& y) {
+    auto digests = TensorDigests::Create(inputs, *graph, 1);
+    EXPECT_TRUE(digests.ok()) << digests.status();
+    DigestComparison by_digest(*graph, *std::move(digests));
+    by_digest.Begin(0, std::vector<absl::string_view>{in});
+    by_digest.AddOutput(1, y);
+    by_digest.AddOutput(0, x);
+    const bool equal = by_digest.End() == Verdict::kEqual;
+    Comparison by_value;
+    EXPECT_TRUE(
+        by_value.AddWhole(graph->tensors[1], (*reference)->value(1), y, "y", 0)
+            .ok());
+    EXPECT_TRUE(by_value.AddWhole(graph->tensors[0], in, x, "x", 0).ok());
+    EXPECT_EQ(by_value.mismatches() == 0, equal) << by_value.first_mismatch();
+    return equal;
+  };
+  const std::string other = Floats({0xffc12345, 0x3f800000, 0x7f800001});
+  const std::string negated = Floats({0x7fc00000, 0xbf800000, 0x7fc00000});
+  EXPECT_TRUE(compare(in, negated));
+  EXPECT_TRUE(compare(other, negated));
+  EXPECT_FALSE(compare(other, Floats({0x7f800000, 0xbf800000, 0x7fc00000})));
+  EXPECT_FALSE(compare(other, Floats({0x7fc00000, 0x7fc00000, 0x7fc00000})));
+  EXPECT_FALSE(compare(Floats({0, 0x3f800000, 0x7fc00000}), negated));
 }
 
 TEST_F(DigestComparisonTest, DigestsOfOtherSizeAreRefused) {

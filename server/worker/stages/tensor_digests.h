@@ -6,7 +6,8 @@
 // them instead of computing the same again.
 //
 // The blob "digests": for each sample of the chunk, in order, and each tensor
-// that an op computes, by index, the Fingerprint of its bytes, 32 bytes each.
+// that an op computes, by index, the Fingerprint of its bytes, with one NaN for
+// each (compiler::WithOneNan), 32 bytes each.
 
 #include <cstdint>
 #include <string>
@@ -24,18 +25,23 @@ namespace edgekiln::server {
 // Position of each tensor among those that an op computes, or -1.
 std::vector<int64_t> ComputedPositions(const compiler::Graph& graph);
 
+// The element type of each tensor.
+std::vector<v1::ElementType> TypesOf(const compiler::Graph& graph);
+
 class TensorDigestWriter {
  public:
   explicit TensorDigestWriter(const compiler::Graph& graph)
-      : positions_(ComputedPositions(graph)) {}
+      : types_(TypesOf(graph)), positions_(ComputedPositions(graph)) {}
   // `reference` keeps all tensors and has run the next sample.
   void Append(const compiler::Interpreter& reference);
   // Ends the use of this object.
   std::string Take() { return std::move(bytes_); }
 
  private:
+  std::vector<v1::ElementType> types_;  // By tensor.
   std::vector<int64_t> positions_;
   Fingerprinter fingerprint_;
+  std::string room_;
   std::string bytes_;
 };
 
@@ -51,20 +57,26 @@ class TensorDigests {
   bool Has(compiler::TensorId tensor) const {
     return positions_[static_cast<size_t>(tensor)] >= 0;
   }
-  // Whether the reference computed these bytes for the tensor, which it has,
+  // Whether the reference computed these values for the tensor, which it has,
   // and for that sample of the chunk.
   bool Matches(int64_t index, compiler::TensorId tensor,
                absl::string_view bytes);
 
  private:
-  TensorDigests(std::vector<int64_t> positions, int64_t computed,
+  TensorDigests(std::vector<v1::ElementType> types,
+                std::vector<int64_t> positions, int64_t computed,
                 absl::string_view bytes)
-      : positions_(std::move(positions)), computed_(computed), bytes_(bytes) {}
+      : types_(std::move(types)),
+        positions_(std::move(positions)),
+        computed_(computed),
+        bytes_(bytes) {}
 
+  std::vector<v1::ElementType> types_;  // By tensor.
   std::vector<int64_t> positions_;
   int64_t computed_;  // Tensors that an op computes.
   absl::string_view bytes_;
   Fingerprinter fingerprint_;
+  std::string room_;
 };
 
 }  // namespace edgekiln::server
