@@ -90,6 +90,12 @@ struct CGivenUp {
   int64_t instructions = 0;  // That it takes more, predicted.
 };
 
+// Call graphs that compilers write do not have these.
+struct CPointerCall {
+  std::string caller;  // C symbols.
+  std::string callee;
+};
+
 struct CManifest {
   std::string name;  // The prefix.
   std::vector<CLayer> layers;
@@ -97,6 +103,7 @@ struct CManifest {
   std::vector<CPort> outputs;
   // By rising id: all that have elements and are not constants.
   std::vector<CTensor> tensors;
+  std::vector<CPointerCall> pointer_calls;  // All that there are.
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;     // Of the arena.
   int64_t constant_bytes = 0;  // Weights, tables, factors.

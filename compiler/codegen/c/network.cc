@@ -131,6 +131,7 @@ class Network {
         (writer_.helpers().CodeBytes() + FloatLibrary(common)) *
         common.percent / 100;
     manifest_.name = writer_.prefix();
+    manifest_.pointer_calls = PointerCalls();
     manifest_.arena_bytes = plan.bytes;
     manifest_.state_bytes = plan.state_bytes;
     manifest_.constant_bytes = writer_.constant_bytes() + TableBytes();
@@ -174,6 +175,8 @@ class Network {
       text.layer.code_bytes += choice.code_bytes;
       text.body += w.Block();
       text.can_fail = text.can_fail || w.can_fail();
+      text.called.insert(text.called.end(), w.called().begin(),
+                         w.called().end());
     }
     for (const size_t i : w.read()) use.reads.push_back(step.inputs[i]);
     use.scratch = w.scratch();
@@ -182,6 +185,21 @@ class Network {
     }
     uses_.push_back(std::move(use));
     return absl::OkStatus();
+  }
+
+  // Of kTable: the walk calls layers, and they call kernels.
+  std::vector<CPointerCall> PointerCalls() const {
+    std::vector<CPointerCall> calls;
+    for (const LayerText& layer : layers_) {
+      if (options_.recipe == CRecipe::kTable && !layer.body.empty()) {
+        calls.push_back(
+            {absl::StrCat(writer_.prefix(), "_invoke"), layer.layer.function});
+      }
+      for (const std::string& kernel : layer.called) {
+        calls.push_back({layer.layer.function, kernel});
+      }
+    }
+    return calls;
   }
 
   // Of kTable: entries of eight words, and a pointer to each layer.

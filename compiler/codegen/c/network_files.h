@@ -17,6 +17,7 @@ struct LayerText {
   std::vector<TensorId> outputs;
   std::string body;  // Blocks; empty where nothing is to be done.
   bool can_fail = false;
+  std::vector<std::string> called;  // Functions that it calls by pointers.
 };
 
 // The header and the source of a network. Adds ports to `manifest`. `walks`: it

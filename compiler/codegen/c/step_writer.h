@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/c/network_writer.h"
@@ -50,9 +51,11 @@ class StepWriter {
   std::string AddressOfIn(size_t i);
   std::string AddressOfOut(size_t i) const;
   std::string TableName() const { return network_.TableName(); }
-  // Adds an entry to the table of kernels; its index.
-  int64_t AddEntry(std::string entry) {
-    return network_.AddEntry(std::move(entry));
+  // Adds an entry to the table of kernels, an initialiser of which the kernel's
+  // C name is the first part; its index. The step calls that kernel.
+  int64_t AddEntry(const std::string& kernel, absl::string_view rest) {
+    called_.push_back(kernel);
+    return network_.AddEntry(absl::StrCat("{", kernel, ", ", rest, "}"));
   }
   void Include(const std::string& header) { network_.Include(header); }
   // A buffer of `elements` for this step alone.
@@ -98,6 +101,8 @@ class StepWriter {
   const std::vector<CScratch>& scratch() const { return scratch_; }
   const std::vector<size_t>& overwrites() const { return overwrites_; }
   bool can_fail() const { return can_fail_; }
+  // Functions that the code calls by pointers.
+  const std::vector<std::string>& called() const { return called_; }
   // Inputs that the code reads.
   std::set<size_t> read() const;
 
@@ -114,6 +119,7 @@ class StepWriter {
   std::vector<std::string> scratch_lines_;
   std::vector<CScratch> scratch_;
   std::vector<size_t> overwrites_;
+  std::vector<std::string> called_;
   bool can_fail_ = false;
   bool knows_orders_ = false;
 };

@@ -118,8 +118,21 @@ std::string DataText(const std::vector<Sample>& samples) {
   return out;
 }
 
-std::string CheckText(const std::vector<Sample>& samples,
+// Bytes of a float of each output; 0 of integers.
+std::vector<int64_t> FloatBytes(const Graph& graph) {
+  std::vector<int64_t> bytes;
+  for (const TensorId id : graph.outputs) {
+    const v1::ElementType type = graph.tensors[id].type;
+    const bool is_float =
+        type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
+    bytes.push_back(is_float ? ElementBytes(type) : 0);
+  }
+  return bytes;
+}
+
+std::string CheckText(const Graph& graph, const std::vector<Sample>& samples,
                       const std::string& prefix, const CheckOptions& options) {
+  const std::vector<int64_t> float_bytes = FloatBytes(graph);
   const std::string macro = CMacroPrefix(prefix);
   if (samples.empty()) {
     return "/* Made by edgekiln. */\n#include <stdio.h>\n\nint main(void) {\n"
@@ -129,8 +142,8 @@ std::string CheckText(const std::vector<Sample>& samples,
   }
   std::string out = absl::StrCat(
       "/* Made by edgekiln: runs the network on this machine and compares it "
-      "with\n   recorded outputs. */\n#include <stdio.h>\n#include "
-      "<string.h>\n\n#include \"",
+      "with\n   recorded outputs. */\n#include <stdint.h>\n#include "
+      "<stdio.h>\n#include <string.h>\n\n#include \"",
       prefix, ".h\"\n#include \"check_data.h\"\n",
       options.include.empty()
           ? ""
@@ -138,9 +151,33 @@ std::string CheckText(const std::vector<Sample>& samples,
       "\n",
       R"(static int wrong;
 
+/* Whether two floats of that many bytes are the same, or a NaN both. */
+static int same(const unsigned char *a, const unsigned char *b, size_t bytes) {
+  const uint64_t infinity = bytes == 2   ? 0x7c00
+                            : bytes == 4 ? 0x7f800000
+                                         : (uint64_t)0x7ff << 52;
+  const uint64_t size = ((uint64_t)1 << (8 * bytes - 1)) - 1;
+  uint64_t x = 0;
+  uint64_t y = 0;
+  size_t i;
+  for (i = 0; i < bytes; ++i) {
+    x |= (uint64_t)a[i] << (8 * i);
+    y |= (uint64_t)b[i] << (8 * i);
+  }
+  return x == y || ((x & size) > infinity && (y & size) > infinity);
+}
+
+/* `float_bytes`: of each value; 0 for integers. */
 static void compare(int sample, int output, const void *got, const void *want,
-                    size_t bytes) {
+                    size_t bytes, size_t float_bytes) {
+  const unsigned char *a = got;
+  const unsigned char *b = want;
+  size_t i;
   if (memcmp(got, want, bytes) == 0) return;
+  for (i = 0; float_bytes != 0 && i < bytes; i += float_bytes) {
+    if (!same(a + i, b + i, float_bytes)) break;
+  }
+  if (float_bytes != 0 && i == bytes) return;
   printf("sample %d: output %d differs from what was recorded\n", sample,
          output);
   wrong = 1;
@@ -166,7 +203,7 @@ int main(void) {
       if (output.empty()) continue;
       absl::StrAppend(&out, "  compare(", s, ", ", i, ", (const void *)", macro,
                       "_OUTPUT_", i, ", output_", s, "_", i, ", ",
-                      output.size(), ");\n");
+                      output.size(), ", ", float_bytes[i], ");\n");
     }
   }
   absl::StrAppend(&out, "  if (wrong == 0) printf(\"", prefix, ": ",
@@ -232,7 +269,7 @@ absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
                       Samples(graph, options.most_samples));
   const std::string prefix = CPrefix(graph.name);
   std::vector<CFile> files;
-  files.push_back({"check.c", CheckText(samples, prefix, options)});
+  files.push_back({"check.c", CheckText(graph, samples, prefix, options)});
   files.push_back({"check_data.h", DataText(samples)});
   return files;
 }

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/firmware/io_estimate.h"
+#include "compiler/codegen/firmware/stack_bound.h"
 #include "compiler/codegen/firmware/startup.h"
 #include "compiler/codegen/layer_rows.h"
 #include "compiler/codegen/memory_map.h"
@@ -151,6 +153,11 @@ class FirmwareWriter {
         cycles_of_100_(CyclesOf100(machine, machine.memories(memories.flash),
                                    machine.memories(ram_))),
         manifest_(std::move(manifest)) {}
+
+  int64_t CyclesOf(int64_t instructions) const {
+    return instructions / 100 * cycles_of_100_ +
+           instructions % 100 * cycles_of_100_ / 100;
+  }
 
   v1::Program Write() {
     program_.set_version(3);
@@ -311,6 +318,13 @@ absl::StatusOr<FirmwareSources> EmitFirmware(
   for (CFile& file : made.files) {
     AddFile(std::move(file.path), std::move(file.text), &result.sources);
   }
+  if (!made.manifest.pointer_calls.empty()) {
+    std::vector<PointerCall> calls;
+    for (const CPointerCall& call : made.manifest.pointer_calls) {
+      calls.push_back({call.caller, call.callee});
+    }
+    AddFile(kPointerCallsFile, PointerCallsText(calls), &result.sources);
+  }
   AddFile("firmware.ld", LinkerScript(flash, ram, prefix), &result.sources);
   AddFile("start.S", StartText(machine.firmware().processor(), prefix),
           &result.sources);
@@ -319,6 +333,8 @@ absl::StatusOr<FirmwareSources> EmitFirmware(
             [](const auto& a, const auto& b) { return a.path() < b.path(); });
   FirmwareWriter writer(graph, machine, memories, std::move(made.manifest));
   result.program = writer.Write();
+  result.io_conversion_cycles = writer.CyclesOf(
+      IoConversionInstructions(graph, machine.firmware().processor()));
   result.memory_bytes.resize(static_cast<size_t>(machine.memories_size()), 0);
   result.memory_bytes[memories.flash] = result.program.flash_bytes();
   result.memory_bytes[memories.rams[0]] = result.program.ram_bytes();

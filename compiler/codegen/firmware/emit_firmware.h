@@ -23,6 +23,7 @@ struct FirmwareSources {
   std::vector<int64_t> memory_bytes;
   // What memory that is too small costs.
   std::vector<std::string> warnings;
+  int64_t io_conversion_cycles = 0;  // Of io_estimate.h, in cycles.
 };
 
 // The whole of `graph`, which is verified, as C for `machine`, which has

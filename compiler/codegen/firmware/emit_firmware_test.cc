@@ -1,13 +1,18 @@
 #include "compiler/codegen/firmware/emit_firmware.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/codegen/firmware/check_files.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/integer_io.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -137,6 +142,43 @@ TEST(EmitFirmwareTest, TheLinkerPutsTheArenaFirst) {
   FileOf(*made, "net.h");
 }
 
+// Call graphs of compilers end at a pointer.
+TEST(EmitFirmwareTest, CallsByPointersAreListed) {
+  v1::CRecipe recipe;
+  recipe.set_kernels(v1::CRecipe::TABLE);
+  const auto table = EmitFirmware(GraphOf(kNet), MachineOf(), recipe);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(FileOf(*table, "pointer_calls.txt"),
+            "net_invoke net_layer_1_s\n"
+            "net_layer_1_s net_table_add_float\n"
+            "net_invoke net_layer_2_y\n");
+  recipe.set_kernels(v1::CRecipe::PLAIN);
+  const auto plain = EmitFirmware(GraphOf(kNet), MachineOf(), recipe);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  for (const v1::CSourceTree::File& file : plain->sources.files()) {
+    EXPECT_NE(file.path(), "pointer_calls.txt");
+  }
+}
+
+// Of float ports: a value takes hundreds of instructions.
+TEST(EmitFirmwareTest, FormsOfInputsAndOutputsDifferByConversions) {
+  const Graph with_floats = GraphOf(R"(graph "net"
+%x : float32[8] = input
+%q : int8[8] scale 0.5 zero 3 = quantize(%x) id q
+%a : int8[8] scale 0.5 zero 3 = unary(%q) {function ABS} id a
+%y : float32[8] = dequantize(%a) id y
+return %y
+)");
+  Graph integers = with_floats;
+  SetIoForm(v1::IO_INTEGER, integers);
+  ASSERT_LT(integers.ops.size(), with_floats.ops.size());
+  for (const Graph& graph : {with_floats, integers}) {
+    const auto made = EmitFirmware(graph, MachineOf(), {});
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->io_conversion_cycles, 8 * (642 + 310));
+  }
+}
+
 TEST(EmitFirmwareTest, WhatTakesMoreRamThanThereIsSaysHowMuch) {
   const auto made = EmitFirmware(GraphOf(kNet), MachineOf(65536, 1040), {});
   EXPECT_EQ(made.status().code(), absl::StatusCode::kResourceExhausted);
@@ -167,6 +209,39 @@ TEST(CheckFilesTest, RecordTwoSamplesAndTheirOutputs) {
   // The network keeps its state.
   EXPECT_FALSE(absl::StrContains((*files)[1].text, "NET_INPUT_1"));
   EXPECT_THAT((*files)[2].text, HasSubstr("output_1_1[16]"));
+}
+
+// 0 / 0 has a sign on some machines.
+TEST(CheckFilesTest, TakeOneNanForAnother) {
+  const Graph graph = GraphOf(R"(graph "net"
+%x : float32[8] = input
+%y : float32[8] = unary(%x) {function SQRT} id y
+%z : float16[8] = cast(%y) id z
+return %y, %z
+)");
+  const auto made = EmitFirmware(graph, MachineOf(), {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  const auto files = CheckFiles(graph, v1::RV32IMC);
+  ASSERT_TRUE(files.ok()) << files.status();
+  const std::string folder = testing::TempDir() + "/check_files_test";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder + "/" + name) << text;
+  };
+  for (const char* name : {"net.c", "net.h"}) write(name, FileOf(*made, name));
+  for (const CFile& file : *files) write(file.path, file.text);
+  // Whatever the network made of it, recorded as another NaN.
+  std::string data = (*files)[2].text;
+  const std::string check = "make -C " + folder + " check > " + folder + "/log";
+  EXPECT_EQ(std::system(check.c_str()), 0);
+  const std::string nan = "0,0,192,255,";  // -NaN.
+  ASSERT_THAT(data, HasSubstr(nan));
+  write("check_data.h", absl::StrReplaceAll(data, {{nan, "1,0,192,127,"}}));
+  EXPECT_EQ(std::system(check.c_str()), 0);
+  write("check_data.h", absl::StrReplaceAll(data, {{nan, "0,0,128,127,"}}));
+  EXPECT_NE(std::system((check + " 2>&1").c_str()), 0) << "infinity";
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -98,7 +98,83 @@ absl::StatusOr<Functions> ReadAll(const std::vector<std::string>& graphs) {
   return functions;
 }
 
+constexpr char kByPointer[] = "__indirect_call";
+
+// The titles of functions of that C name.
+std::vector<std::string> TitlesOf(absl::string_view name,
+                                  const Functions& functions) {
+  std::vector<std::string> titles;
+  for (const auto& [title, function] : functions) {
+    if (absl::string_view(title).substr(title.rfind(':') + 1) == name) {
+      titles.push_back(title);
+    }
+  }
+  // Nobody knows its size.
+  if (titles.empty()) titles.emplace_back(name);
+  return titles;
+}
+
+// Callees in place of the pointers of those whose callees are known.
+void Resolve(const std::vector<PointerCall>& calls, Functions& functions) {
+  std::map<absl::string_view, std::vector<std::string>> titles;
+  const auto titles_of =
+      [&](const std::string& name) -> const std::vector<std::string>& {
+    const auto [found, is_new] = titles.try_emplace(name);
+    if (is_new) found->second = TitlesOf(name, functions);
+    return found->second;
+  };
+  std::set<std::string> resolved;
+  std::vector<std::pair<std::string, std::string>> edges;
+  for (const PointerCall& call : calls) {
+    for (const std::string& caller : titles_of(call.caller)) {
+      const auto function = functions.find(caller);
+      if (function == functions.end() ||
+          !function->second.callees.contains(kByPointer)) {
+        continue;
+      }
+      resolved.insert(caller);
+      for (const std::string& callee : titles_of(call.callee)) {
+        edges.emplace_back(caller, callee);
+      }
+    }
+  }
+  for (const std::string& caller : resolved) {
+    functions[caller].callees.erase(kByPointer);
+  }
+  for (const auto& [caller, callee] : edges) {
+    functions[caller].callees.insert(callee);
+    functions[callee];
+  }
+  const bool used =
+      std::any_of(functions.begin(), functions.end(), [](const auto& function) {
+        return function.second.callees.contains(kByPointer);
+      });
+  if (!used) functions.erase(kByPointer);
+}
+
 }  // namespace
+
+std::string PointerCallsText(const std::vector<PointerCall>& calls) {
+  std::string text;
+  for (const PointerCall& call : calls) {
+    absl::StrAppend(&text, call.caller, " ", call.callee, "\n");
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<PointerCall>> ParsePointerCalls(
+    absl::string_view text) {
+  std::vector<PointerCall> calls;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const std::vector<std::string> names = absl::StrSplit(line, ' ');
+    if (names.size() != 2 || names[0].empty() || names[1].empty()) {
+      return Malformed(line);
+    }
+    calls.push_back({names[0], names[1]});
+  }
+  return calls;
+}
 
 absl::StatusOr<std::vector<std::string>> UnknownFunctions(
     const std::vector<std::string>& call_graphs) {
@@ -111,8 +187,10 @@ absl::StatusOr<std::vector<std::string>> UnknownFunctions(
 }
 
 absl::StatusOr<int64_t> BoundStack(
-    const std::vector<std::string>& call_graphs) {
-  EK_ASSIGN_OR_RETURN(const Functions functions, ReadAll(call_graphs));
+    const std::vector<std::string>& call_graphs,
+    const std::vector<PointerCall>& pointer_calls) {
+  EK_ASSIGN_OR_RETURN(Functions functions, ReadAll(call_graphs));
+  Resolve(pointer_calls, functions);
   // From the callees to the callers, without recursing: a function is ready
   // once all it calls are. In a circle none ever is.
   std::map<absl::string_view, size_t> open_callees;

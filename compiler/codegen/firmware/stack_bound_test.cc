@@ -25,16 +25,32 @@ std::string Graph(const std::string& body) {
   return absl::StrCat("graph: { title: \"a.c\"\n", body, "}\n");
 }
 
+std::string Pointer(const std::string& from) {
+  return absl::StrCat(
+      "node: { title: \"__indirect_call\" label: \"Indirect Call Placeholder\" "
+      "shape : ellipse }\n",
+      Edge(from, "__indirect_call"));
+}
+
 struct Case {
   std::string name;
   std::vector<std::string> graphs;
   int64_t bytes;
+  std::vector<PointerCall> calls = {};
 };
+
+// A walk that calls two layers by pointers, of which one does so as well.
+std::string Walk() {
+  return Graph(Node("walk", "16 bytes (static)") + Pointer("walk") +
+               Node("layer", "32 bytes (static)") + Pointer("layer") +
+               Node("a.c:other", "100 bytes (static)") +
+               Node("a.c:kernel", "90 bytes (static)"));
+}
 
 class StackBoundTest : public testing::TestWithParam<Case> {};
 
 TEST_P(StackBoundTest, Is) {
-  const auto bytes = BoundStack(GetParam().graphs);
+  const auto bytes = BoundStack(GetParam().graphs, GetParam().calls);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(*bytes, GetParam().bytes);
 }
@@ -64,11 +80,29 @@ INSTANTIATE_TEST_SUITE_P(
              {Graph(Node("a", "16 bytes (static)") + Edge("a", "a"))},
              0},
         Case{"Pointer",
-             {Graph(Node("a", "16 bytes (static)") +
-                    "node: { title: \"__indirect_call\" label: \"Indirect Call "
-                    "Placeholder\" shape : ellipse }\n" +
-                    Edge("a", "__indirect_call"))},
+             {Graph(Node("a", "16 bytes (static)") + Pointer("a"))},
              0},
+        Case{"KnownPointers",
+             {Walk()},
+             16 + 32 + 90,
+             {{"walk", "layer"}, {"walk", "other"}, {"layer", "kernel"}}},
+        Case{"PointersOfOneAreUnknown",
+             {Walk()},
+             0,
+             {{"walk", "layer"}, {"walk", "other"}}},
+        Case{"PointerToNobody",
+             {Walk()},
+             0,
+             {{"walk", "layer"}, {"layer", "absent"}}},
+        Case{"CircleByPointers",
+             {Walk()},
+             0,
+             {{"walk", "layer"}, {"layer", "walk"}}},
+        Case{"WhoCallsByNoPointerIsLeftAlone",
+             {Graph(Node("a", "16 bytes (static)") +
+                    Node("b", "48 bytes (static)"))},
+             48,
+             {{"a", "b"}, {"absent", "b"}}},
         Case{"Library",
              {Graph(Node("a", "16 bytes (static)") + Extern("__mulsf3") +
                     Edge("a", "__mulsf3"))},
@@ -80,6 +114,18 @@ TEST(StackBoundErrorTest, OtherTextsAreRefused) {
   for (const char* text :
        {"node: { title: \"a }", "edge: { sourcename: \"a\" }", "hello"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(BoundStack({text}).status())) << text;
+  }
+}
+
+TEST(PointerCallsTest, TextsAreReadBack) {
+  const std::string text = PointerCallsText({{"a", "b"}, {"a", "c_1"}});
+  EXPECT_EQ(text, "a b\na c_1\n");
+  const auto calls = ParsePointerCalls(text);
+  ASSERT_TRUE(calls.ok()) << calls.status();
+  EXPECT_EQ(PointerCallsText(*calls), text);
+  for (const char* other : {"a", "a b c", "a ", " b"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(ParsePointerCalls(other).status()))
+        << other;
   }
 }
 

@@ -37,6 +37,7 @@ absl::StatusOr<StageOutput> RunEmitC(const v1::EmitCOptions& options,
   *summary.mutable_tensors() = emitted.program.tensors();
   summary.set_flash_bytes(emitted.program.flash_bytes());
   summary.set_ram_bytes(emitted.program.ram_bytes());
+  summary.set_io_conversion_cycles(emitted.io_conversion_cycles);
   for (int i = 0; i < machine.memories_size(); ++i) {
     v1::MemoryUse& use = *summary.add_memories();
     use.set_name(machine.memories(i).name());

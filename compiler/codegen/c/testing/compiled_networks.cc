@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/identifiers.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/same_values.h"
 #include "compiler/ir/text.h"
 
 namespace edgekiln::compiler {
@@ -151,28 +152,6 @@ absl::Status Build(const std::vector<CNetwork>& networks,
       folder / "log");
 }
 
-bool SameValue(v1::ElementType type, const char* a, const char* b,
-               size_t bytes) {
-  if (std::memcmp(a, b, bytes) == 0) return true;
-  if (type == v1::FLOAT32) {
-    float x, y;
-    std::memcpy(&x, a, bytes);
-    std::memcpy(&y, b, bytes);
-    return std::isnan(x) && std::isnan(y);
-  }
-  if (type == v1::FLOAT64) {
-    double x, y;
-    std::memcpy(&x, a, bytes);
-    std::memcpy(&y, b, bytes);
-    return std::isnan(x) && std::isnan(y);
-  }
-  if (type != v1::FLOAT16) return false;
-  uint16_t x, y;
-  std::memcpy(&x, a, bytes);
-  std::memcpy(&y, b, bytes);
-  return (x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00;
-}
-
 // Reads what the program wrote and compares it value by value.
 class Comparison {
  public:
@@ -271,7 +250,9 @@ class Comparison {
     const auto bytes = static_cast<size_t>(ElementBytes(tensor.type));
     for (size_t i = 0; i < want.size(); i += bytes) {
       const char* got = written_.data() + at_ + i;
-      if (SameValue(tensor.type, want.data() + i, got, bytes)) continue;
+      if (SameValues(tensor.type, absl::string_view(want).substr(i, bytes),
+                     absl::string_view(got, bytes)))
+        continue;
       return absl::InternalError(
           absl::StrCat("element ", i / bytes, " of ", want.size() / bytes,
                        " (type ", tensor.type, "): want ",
@@ -339,17 +320,6 @@ absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
   }
   return at == written.size() ? absl::OkStatus()
                               : absl::InternalError("too much was written");
-}
-
-bool SameValues(v1::ElementType type, absl::string_view a,
-                absl::string_view b) {
-  if (a == b) return true;
-  const auto bytes = static_cast<size_t>(ElementBytes(type));
-  if (a.size() != b.size() || a.size() % bytes != 0) return false;
-  for (size_t at = 0; at < a.size(); at += bytes) {
-    if (!SameValue(type, a.data() + at, b.data() + at, bytes)) return false;
-  }
-  return true;
 }
 
 std::vector<std::string> RandomInputs(const Graph& graph, uint64_t seed) {

@@ -35,9 +35,6 @@ struct CCompiler {
 absl::Status CompareWithInterpreter(const std::vector<CNetwork>& networks,
                                     const CCompiler& compiler);
 
-// Whether dense values of that type are the same bits, but one NaN for another.
-bool SameValues(v1::ElementType type, absl::string_view a, absl::string_view b);
-
 // Random values for every input that is not a state: see op_cases.h for the
 // names that limit them.
 std::vector<std::string> RandomInputs(const Graph& graph, uint64_t seed);
