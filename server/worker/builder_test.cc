@@ -1,6 +1,8 @@
 // The kind of child process that runs compilers.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -169,12 +171,44 @@ TEST_F(BuilderTest, WhatItHasStartedEndsWithIt) {
                                           ? absl::StatusCode::kCancelled
                                           : absl::StatusCode::kDeadlineExceeded)
         << result.status();
-    EXPECT_EQ(living, 2) << "the child, and what it started";
+    EXPECT_EQ(living, 3) << "the child, what it started, and its guard";
     // The signal is sent; whoever gets it is gone a moment later.
     for (int i = 0; i < 1000 && GroupSize(group) > 0; ++i) usleep(1000);
     EXPECT_EQ(GroupSize(group), 0);
     EXPECT_EQ(Folders(), 0);
   }
+}
+
+// Then nobody waits for its children, and nobody removes their folders.
+TEST_F(BuilderTest, EndsWithAWorkerThatIsKilled) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const ScopedFd read_end(ends[0]);
+  const ScopedFd write_end(ends[1]);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    ChildProcess child(Options());
+    ChildProcess::Handlers handlers;
+    handlers.progress = [&](const v1::StageProgress&) {
+      const pid_t group = child.pid();
+      if (write(write_end.get(), &group, sizeof(group)) < 0) _exit(1);
+    };
+    const auto never = Let(child, Attempt::kLeaveBehind, {}, handlers);
+    _exit(never.ok() ? 0 : 1);
+  }
+  ASSERT_GT(worker, 0);
+  pid_t group = 0;
+  ASSERT_EQ(read(read_end.get(), &group, sizeof(group)),
+            static_cast<ssize_t>(sizeof(group)));
+  EXPECT_EQ(GroupSize(group), 3);
+  EXPECT_EQ(Folders(), 1);
+  kill(worker, SIGKILL);
+  waitpid(worker, nullptr, 0);
+  for (int i = 0; i < 5000 && GroupSize(group) + Folders() > 0; ++i) {
+    usleep(1000);
+  }
+  EXPECT_EQ(GroupSize(group), 0);
+  EXPECT_EQ(Folders(), 0);
 }
 
 TEST_F(BuilderTest, StrictChildrenKeepTheirOwnConfinement) {

@@ -1,8 +1,6 @@
 #include "server/worker/child_process.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,7 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -24,9 +21,8 @@
 #include "server/worker/child_main.h"
 #include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"
+#include "server/worker/spawn_child.h"
 #include "server/worker_limits.h"
-
-extern char** environ;
 
 namespace edgekiln::server {
 namespace {
@@ -43,44 +39,6 @@ int64_t StackLimitBytes() {
 bool IsFromOutside(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
          signal == SIGHUP || signal == SIGQUIT;
-}
-
-absl::Status NoProcess(absl::string_view call, int error) {
-  return MakeError(absl::StatusCode::kUnavailable,
-                   {.fault = Fault::kInfra,
-                    .reason = "WORKER_NO_PROCESS",
-                    .what = absl::StrCat("a worker could not start a process: ",
-                                         call, ": ", strerror(error)),
-                    .fix = "free memory or processes on that machine"});
-}
-
-// Nothing of ours: what a user has in the environment (tokens, proxies) is not
-// for a process that meets hostile bytes. A builder finds compilers by PATH.
-std::vector<std::string> Environment(bool is_builder) {
-  std::vector<std::string> environment = {"LC_ALL=C"};
-  const char* const path = getenv("PATH");
-  if (is_builder && path != nullptr) {
-    environment.push_back(absl::StrCat("PATH=", path));
-  }
-  // What it takes to start, and sanitizers' options.
-  constexpr absl::string_view kKept[] = {
-      "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=",
-      "UBSAN_OPTIONS="};
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    for (const absl::string_view kept : kKept) {
-      if (absl::StartsWith(*entry, kept)) environment.emplace_back(*entry);
-    }
-  }
-  return environment;
-}
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (const std::string& string : strings) {
-    pointers.push_back(const_cast<char*>(string.c_str()));
-  }
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 absl::Status Timeout(absl::string_view where, absl::string_view what,
@@ -117,35 +75,29 @@ absl::Status ChildProcess::Start() {
       arguments.insert(arguments.end(), {"--tool-folder", folder});
     }
   }
-  const std::vector<std::string> environment = Environment(IsBuilder());
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                   O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], kChildChannelFd);
-  // The worker's threads block signals that must still end its children.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
   // Whoever ends a builder ends the compilers that it runs.
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(
-      &attributes,
-      static_cast<int16_t>(POSIX_SPAWN_SETSIGMASK |
-                           (IsBuilder() ? POSIX_SPAWN_SETPGROUP : 0)));
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, options_.binary.c_str(), &actions, &attributes,
-                  Pointers(arguments).data(), Pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  ChildSpawn spawn = {.binary = options_.binary,
+                      .arguments = std::move(arguments),
+                      .channel_fd = ends[1],
+                      .finds_programs = IsBuilder()};
+  if (IsBuilder()) spawn.group = 0;
+  const absl::StatusOr<pid_t> pid = SpawnChild(spawn);
   close(ends[1]);
-  if (error != 0) return NoProcess("posix_spawn", error);
-  pid_ = pid;
+  EK_RETURN_IF_ERROR(pid.status());
+  pid_ = *pid;
   channel_ = std::move(channel);
-  return absl::OkStatus();
+  return IsBuilder() ? StartGuard() : absl::OkStatus();
+}
+
+absl::Status ChildProcess::StartGuard() {
+  auto guard = BuilderGuard::Start(options_.binary, options_.name, pid_,
+                                   folder_->path());
+  if (guard.ok()) {
+    guard_ = *std::move(guard);
+  } else {
+    Kill();
+  }
+  return guard.status();
 }
 
 // The deadline ends a stage that waits; this one that computes, even if nobody
@@ -192,6 +144,7 @@ ChildProcess::End ChildProcess::Reap() {
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   pid_ = 0;
+  guard_.reset();
   channel_.reset();
   folder_.reset();
   return {.exit_code = WEXITSTATUS(status),

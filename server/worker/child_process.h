@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "edgekiln/v1/worker_child.pb.h"
 #include "edgekiln/v1/workers.pb.h"
+#include "server/worker/builder_guard.h"
 #include "server/worker/message_channel.h"
 #include "server/worker/scratch_folder.h"
 
@@ -31,7 +32,8 @@ struct ChildOptions {
   // by a last argument --memory-limit; 0: unlimited.
   int64_t memory_limit_bytes = 0;
   // A builder (confinement.h), with a folder of its own within this one. What
-  // it has started, and the folder, end with it. Empty: no builder.
+  // it has started, and the folder, end with it, and with the worker. Empty: no
+  // builder.
   std::string scratch_parent;
   std::vector<std::string> tool_folders;
   // Of one request; never more than until its deadline, rounded up to seconds.
@@ -89,6 +91,7 @@ class ChildProcess {
 
  private:
   absl::Status Start();
+  absl::Status StartGuard();
   bool IsBuilder() const { return !options_.scratch_parent.empty(); }
   // Whether it has, of itself.
   bool HasEnded() const;
@@ -115,6 +118,7 @@ class ChildProcess {
   const ChildOptions options_;
   pid_t pid_ = 0;
   std::unique_ptr<ScratchFolder> folder_;  // A builder's.
+  std::unique_ptr<BuilderGuard> guard_;    // As well.
   absl::Duration cpu_limit_;               // Of the request under way.
   std::unique_ptr<MessageChannel> channel_;
   absl::Status unsupplied_;  // Why the living child waits in vain.

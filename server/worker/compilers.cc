@@ -353,7 +353,8 @@ absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
          .where = where,
          .need = absl::StrCat(compiler.program(), " ", compiler.version(), " (",
                               compiler.digest(), ")"),
-         .fix = "restart the worker: it looks for compilers at its start"});
+         .fix = "run the job again; a compiler that is new on the "
+                "worker's machine is found when the worker is restarted"});
   };
   for (const KnownCompiler& one : found_) {
     if (one.compiler.program() != compiler.program()) continue;
@@ -363,11 +364,16 @@ absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
     }
     const std::string changed = ChangedFile(one, *NewPosixFileSystem());
     if (changed.empty()) return absl::OkStatus();
-    return fail("COMPILER_CHANGED",
-                "a worker's compiler has changed since its start", changed);
+    return fail("COMPILER_CHANGED", "a worker's compiler has changed meanwhile",
+                changed);
   }
   return fail("COMPILER_MISSING", "a worker does not have the compiler",
               CompilersText(*this));
+}
+
+bool IsCompilerChanged(const absl::Status& checked) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(checked);
+  return detail.has_value() && detail->reason == "COMPILER_CHANGED";
 }
 
 std::string CompilersText(const InstalledCompilers& compilers) {

@@ -47,6 +47,9 @@ class InstalledCompilers {
   std::vector<std::string> folders_;
 };
 
+// Whether that is why Check() failed: COMPILER_CHANGED.
+bool IsCompilerChanged(const absl::Status& checked);
+
 // "riscv64-unknown-elf-gcc 12.2.0 (01234567), clang ..."; "none".
 std::string CompilersText(const InstalledCompilers& compilers);
 

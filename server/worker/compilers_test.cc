@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "server/worker/run_program.h"
 #include "server/worker/scratch_folder.h"
+#include "server/worker/testing/fake_compiler.h"
 #include "tests/support/skip.h"
 
 namespace edgekiln::server {
@@ -21,37 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kProgram[] = "riscv64-unknown-elf-gcc";
-
-constexpr const char* kParts[] = {"parts/cc1", "parts/collect2", "as",
-                                  "parts/ld", "parts/libgcc.a"};
-
-void Write(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
-  fs::permissions(path, fs::perms::owner_all);
-}
-
 // A folder for PATH, with a compiler in it.
 class CompilersTest : public testing::Test {
  protected:
-  // A script that answers the version so.
-  void Install(const std::string& folder, const std::string& version) {
-    Write(folder + "/" + kProgram,
-          absl::StrCat("#!/bin/sh\ncase \"$*\" in\n"
-                       "-dumpfullversion) ",
-                       version,
-                       ";;\n"
-                       "*-print-search-dirs)\n"
-                       "  echo programs: =/nonexistent:${0%/*}/parts/\n"
-                       "  echo libraries: =/nonexistent:${0%/*}/parts;;\n"
-                       "esac\n"));
-    // It finds the assembler in PATH.
-    fs::create_directory(folder + "/parts");
-    for (const char* part : kParts) {
-      Write(absl::StrCat(folder, "/", part),
-            absl::StrCat("#!/bin/sh\n# ", part, "\n"));
-    }
-  }
   InstalledCompilers Find() {
     return InstalledCompilers::Find(folder_->path(), memory_,
                                     absl::Milliseconds(500));
@@ -70,13 +42,13 @@ TEST_F(CompilersTest, NothingWhereNothingIs) {
 }
 
 TEST_F(CompilersTest, DescribesWhatIsThere) {
-  Install(folder_->path(), "echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "echo 12.2.0");
   const InstalledCompilers found = Find();
   ASSERT_EQ(found.list().size(), 1u)
       << (found.problems().empty() ? "" : found.problems()[0]);
   const v1::Compiler& compiler = found.list()[0];
   EXPECT_EQ(compiler.family(), v1::GCC);
-  EXPECT_EQ(compiler.program(), kProgram);
+  EXPECT_EQ(compiler.program(), kFakeCompiler);
   EXPECT_EQ(compiler.version(), "12.2.0");
   EXPECT_EQ(compiler.digest().size(), 64u);
   EXPECT_EQ(found.folders(), (std::vector<std::string>{
@@ -86,18 +58,18 @@ TEST_F(CompilersTest, DescribesWhatIsThere) {
 
 // Not by where they lie.
 TEST_F(CompilersTest, DigestsAreOfContents) {
-  Install(folder_->path(), "echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "echo 12.2.0");
   const std::string digest = Find().list()[0].digest();
   const auto elsewhere =
       *ScratchFolder::Make(TemporaryFolder(), "compilers-test-");
-  Install(elsewhere->path(), "echo 12.2.0");
+  InstallFakeCompiler(elsewhere->path(), "echo 12.2.0");
   const auto find = [&] {
     return InstalledCompilers::Find(elsewhere->path()).list()[0].digest();
   };
   EXPECT_EQ(find(), digest);
-  for (const char* part : kParts) {
-    Install(elsewhere->path(), "echo 12.2.0");
-    Write(elsewhere->path() + "/" + part, "#!/bin/sh\n# another\n");
+  for (const char* part : kFakeCompilerParts) {
+    InstallFakeCompiler(elsewhere->path(), "echo 12.2.0");
+    WriteScript(elsewhere->path() + "/" + part, "#!/bin/sh\n# another\n");
     EXPECT_NE(find(), digest) << part;
   }
 }
@@ -106,10 +78,10 @@ TEST_F(CompilersTest, DigestsAreOfContents) {
 // as good as one that does, as long as its files are the same.
 TEST_F(CompilersTest, WhatWasFoundIsKept) {
   memory_ = folder_->path() + "/memory";
-  Install(folder_->path(), "test -e ${0%/*}/silent || echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "test -e ${0%/*}/silent || echo 12.2.0");
   const InstalledCompilers first = Find();
   ASSERT_EQ(first.list().size(), 1u);
-  Write(folder_->path() + "/silent", "");
+  WriteScript(folder_->path() + "/silent", "");
   const InstalledCompilers second = Find();
   ASSERT_EQ(second.list().size(), 1u);
   EXPECT_EQ(second.list()[0].SerializeAsString(),
@@ -117,12 +89,12 @@ TEST_F(CompilersTest, WhatWasFoundIsKept) {
   EXPECT_EQ(second.folders(), first.folders());
   EXPECT_TRUE(second.Check(first.list()[0]).ok());
   // Another cc1: it has to answer again.
-  Write(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
+  WriteScript(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
   EXPECT_EQ(Find().problems().size(), 1u);
   fs::remove(folder_->path() + "/silent");
   EXPECT_NE(Find().list()[0].digest(), first.list()[0].digest());
   EXPECT_EQ(Find().list().size(), 1u);
-  fs::remove(folder_->path() + "/" + kProgram);
+  fs::remove(folder_->path() + "/" + kFakeCompiler);
   EXPECT_TRUE(Find().list().empty());
 }
 
@@ -162,10 +134,10 @@ TEST(KnownCompilersTest, TextsAreReadBack) {
 }
 
 TEST_F(CompilersTest, AChangedOneIsNotUsed) {
-  Install(folder_->path(), "echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "echo 12.2.0");
   const InstalledCompilers found = Find();
   const v1::Compiler compiler = found.list()[0];
-  Write(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
+  WriteScript(folder_->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
   const absl::Status changed = found.Check(compiler);
   EXPECT_EQ(changed.code(), absl::StatusCode::kUnavailable) << changed;
   const auto detail = GetErrorDetail(changed);
@@ -176,7 +148,7 @@ TEST_F(CompilersTest, AChangedOneIsNotUsed) {
 }
 
 TEST_F(CompilersTest, AnotherOneIsMissing) {
-  Install(folder_->path(), "echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "echo 12.2.0");
   const InstalledCompilers found = Find();
   v1::Compiler compiler = found.list()[0];
   compiler.set_digest(std::string(64, '0'));
@@ -195,13 +167,13 @@ class BadCompilerTest : public CompilersTest,
                         public testing::WithParamInterface<BadCase> {};
 
 TEST_P(BadCompilerTest, IsToldOfAndNotUsed) {
-  Install(folder_->path(), GetParam().version);
+  InstallFakeCompiler(folder_->path(), GetParam().version);
   const auto begin = std::chrono::steady_clock::now();
   const InstalledCompilers found = Find();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   EXPECT_TRUE(found.list().empty());
   ASSERT_EQ(found.problems().size(), 1u);
-  EXPECT_TRUE(absl::StrContains(found.problems()[0], kProgram));
+  EXPECT_TRUE(absl::StrContains(found.problems()[0], kFakeCompiler));
   EXPECT_TRUE(absl::StrContains(found.problems()[0], GetParam().problem))
       << found.problems()[0];
 }
@@ -221,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST_F(CompilersTest, APartThatIsMissingIsAProblem) {
-  Install(folder_->path(), "echo 12.2.0");
+  InstallFakeCompiler(folder_->path(), "echo 12.2.0");
   fs::remove(folder_->path() + "/as");
   const InstalledCompilers found = Find();
   EXPECT_TRUE(found.list().empty());
@@ -232,8 +204,8 @@ TEST_F(CompilersTest, APartThatIsMissingIsAProblem) {
 
 // At each start of a worker: no more than it costs to read them once.
 TEST(InstalledCompilersTest, ThoseOfThisMachine) {
-  const auto gcc = FindProgram(kProgram, SearchPath());
-  if (!gcc) EK_SKIP(absl::StrCat("there is no ", kProgram));
+  const auto gcc = FindProgram(kFakeCompiler, SearchPath());
+  if (!gcc) EK_SKIP(absl::StrCat("there is no ", kFakeCompiler));
   rusage before = {};
   getrusage(RUSAGE_SELF, &before);
   const InstalledCompilers found = InstalledCompilers::Find(SearchPath());
@@ -244,7 +216,7 @@ TEST(InstalledCompilersTest, ThoseOfThisMachine) {
       static_cast<int>((after.ru_utime.tv_sec - before.ru_utime.tv_sec) *
                            1000000 +
                        after.ru_utime.tv_usec - before.ru_utime.tv_usec));
-  EXPECT_TRUE(absl::StrContains(CompilersText(found), kProgram))
+  EXPECT_TRUE(absl::StrContains(CompilersText(found), kFakeCompiler))
       << CompilersText(found);
   for (const v1::Compiler& compiler : found.list()) {
     EXPECT_TRUE(found.Check(compiler).ok()) << found.Check(compiler);

@@ -157,6 +157,8 @@ void PrepareBuilder(const ConfinementOptions& options,
 
 Confinement Confine(const ConfinementOptions& options) {
   Confinement confinement;
+  // A parent that has ended before this has closed the channel: nothing will be
+  // served.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Daemon and worker, which hand out leases, go before processes that compute.
   // Best effort: it fails only where the priority is lower already.

@@ -21,6 +21,7 @@
 #include "server/command_line.h"
 #include "server/daemon/local_instance.h"
 #include "server/version.h"
+#include "server/worker/builder_guard.h"
 #include "server/worker/child_main.h"
 #include "server/worker/compilers.h"
 #include "server/worker/confinement.h"
@@ -66,6 +67,7 @@ struct Flags {
   bool child = false;
   std::string builder;  // Its folder.
   std::vector<std::string> tool_folders;
+  std::string guard;  // The folder of the builder that it guards.
   std::string test_crash_stage;
 };
 
@@ -127,6 +129,10 @@ void Define(CLI::App& app, Flags& flags) {
       ->group("");
   app.add_option("--tool-folder", flags.tool_folders,
                  "With --builder: read and execute this folder, too")
+      ->group("");
+  app.add_option("--guard", flags.guard,
+                 "End this group of processes, and remove this folder, once "
+                 "descriptor 3 is at its end")
       ->group("");
   app.footer(kSizeRule);
   WrapOptions(app);
@@ -243,15 +249,16 @@ int RunWorker(const Flags& flags) {
     log->Error(secret_file.status().message());
     return flags.secret_file.empty() ? kInfra : kUsage;
   }
-  const auto worker = NewWorker({.address = flags.connect,
-                                 .roles = RolesOf(flags),
-                                 .secret_file = *secret_file,
-                                 .slots = SlotsOf(flags),
-                                 .blob_cache_bytes = flags.blob_cache_bytes,
-                                 .child = ChildOf(flags),
-                                 .compilers = CompilersOf(flags, *log),
-                                 .memory_budget_bytes = BudgetOf(flags)},
-                                *log);
+  const auto worker =
+      NewWorker({.address = flags.connect,
+                 .roles = RolesOf(flags),
+                 .secret_file = *secret_file,
+                 .slots = SlotsOf(flags),
+                 .blob_cache_bytes = flags.blob_cache_bytes,
+                 .child = ChildOf(flags),
+                 .find_compilers = [&] { return CompilersOf(flags, *log); },
+                 .memory_budget_bytes = BudgetOf(flags)},
+                *log);
   std::thread waiter([&] {
     AwaitEnd(signals, flags.exit_with_parent);
     worker->Stop();
@@ -273,6 +280,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
+  if (!flags.guard.empty()) return RunGuard(flags.guard);
   if (flags.child) {
     return ServeChild({.memory_limit_bytes = flags.memory_limit_bytes,
                        .warm_bytes = flags.warm_bytes,

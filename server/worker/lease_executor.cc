@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "proto/convert.h"
 #include "server/stage_versions.h"
+#include "server/worker/compiler_limits.h"
 #include "server/worker/scratch_folder.h"
 #include "server/worker_limits.h"
 
@@ -120,7 +121,7 @@ struct LeaseExecutor::Held {
 
 LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                              int64_t memory_budget_bytes,
-                             const InstalledCompilers* compilers)
+                             CurrentCompilers* compilers)
     : child_options_(std::move(child)),
       compilers_(compilers),
       memory_shares_(ShareMemory(memory_budget_bytes,
@@ -240,25 +241,42 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
   return result;
 }
 
-absl::Status LeaseExecutor::CheckCompiler(
-    const v1::DaemonMessage::Lease& lease) const {
-  if (compilers_ == nullptr) return absl::OkStatus();
-  return compilers_->Check(lease.options().build_firmware().compiler());
+v1::WorkerMessage::Result LeaseExecutor::BuildWith(
+    const InstalledCompilers* compilers, Held& held) {
+  ChildOptions options = child_options_;
+  options.scratch_parent = TemporaryFolder();
+  // Of the builder, and of each compiler that it runs.
+  options.cpu_limit = kCompilerCpuTime;
+  if (compilers != nullptr) options.tool_folders = compilers->folders();
+  SlotChild builder(std::move(options), memory_shares_, memory_);
+  return Execute(held, builder);
 }
 
 v1::WorkerMessage::Result LeaseExecutor::Build(Held& held) {
-  absl::Status checked = CheckCompiler(held.lease);
+  if (compilers_ == nullptr) return BuildWith(nullptr, held);
+  const v1::Compiler& wanted = held.lease.options().build_firmware().compiler();
   v1::WorkerMessage::Result result;
-  if (checked.ok()) {
-    ChildOptions options = child_options_;
-    options.scratch_parent = TemporaryFolder();
-    if (compilers_ != nullptr) options.tool_folders = compilers_->folders();
-    SlotChild builder(std::move(options), memory_shares_, memory_);
-    result = Execute(held, builder);
-    // It may have been replaced meanwhile.
-    checked = CheckCompiler(held.lease);
+  auto installed = compilers_->Get();
+  absl::Status checked = installed->Check(wanted);
+  if (IsCompilerChanged(checked)) {
+    // Perhaps it was installed once more, and is the same.
+    installed = compilers_->Renew(installed);
+    checked = installed->Check(wanted);
   }
-  if (checked.ok()) return result;
+  if (checked.ok()) {
+    result = BuildWith(installed.get(), held);
+    // It may have been replaced meanwhile.
+    checked = installed->Check(wanted);
+    if (checked.ok()) return result;
+    installed = compilers_->Renew(installed);
+  }
+  // So that the next try is somebody else's, or another compiler's.
+  v1::WorkerMessage message;
+  v1::WorkerMessage::Hello& hello = *message.mutable_hello();
+  for (const v1::Compiler& each : installed->list()) {
+    *hello.add_compilers() = each;
+  }
+  held.sink->Send(message);
   result.Clear();
   result.set_lease_id(held.lease.lease_id());
   result.set_fencing_token(held.lease.fencing_token());

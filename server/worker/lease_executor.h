@@ -13,7 +13,7 @@
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/blob_client.h"
 #include "server/worker/child_process.h"
-#include "server/worker/compilers.h"
+#include "server/worker/current_compilers.h"
 #include "server/worker/memory_budget.h"
 #include "server/worker/slot_child.h"
 
@@ -32,10 +32,12 @@ class LeaseExecutor {
  public:
   // `blobs` and `compilers` must outlive the executor. All slots together use
   // no more memory than the budget (0: no matter how much). Firmware is built
-  // with those compilers, by a builder (child_process.h); null: with any.
+  // with those compilers, by a builder (child_process.h); null: with any. Where
+  // one is not there, or no longer, `sink` gets a Hello with those that are,
+  // before the result.
   LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                 int64_t memory_budget_bytes = 0,
-                const InstalledCompilers* compilers = nullptr);
+                CurrentCompilers* compilers = nullptr);
   // Kills what is being executed.
   ~LeaseExecutor();
 
@@ -59,10 +61,11 @@ class LeaseExecutor {
   v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
   // In a child of its own, which ends with the lease.
   v1::WorkerMessage::Result Build(Held& held);
-  absl::Status CheckCompiler(const v1::DaemonMessage::Lease& lease) const;
+  v1::WorkerMessage::Result BuildWith(const InstalledCompilers* compilers,
+                                      Held& held);
 
   const ChildOptions child_options_;
-  const InstalledCompilers* const compilers_;
+  CurrentCompilers* const compilers_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;

@@ -11,6 +11,7 @@
 #include "proto/convert.h"
 #include "server/worker/blob_cache.h"
 #include "server/worker/scratch_folder.h"
+#include "server/worker/testing/fake_compiler.h"
 #include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
@@ -60,6 +61,8 @@ class FakeSink : public MessageSink {
           results_.emplace(message.result().lease_id(), message.result())
               .second)
           << "two results of lease " << message.result().lease_id();
+    } else if (message.has_hello()) {
+      hello_ = message.hello();
     } else {
       progress_.insert(message.progress().lease_id());
     }
@@ -74,6 +77,11 @@ class FakeSink : public MessageSink {
     EXPECT_GT(results_.count(lease), 0u) << "no result of lease " << lease;
     return results_[lease];
   }
+  // The last one.
+  v1::WorkerMessage::Hello hello() {
+    MutexLock lock(mutex_);
+    return hello_;
+  }
   std::set<uint64_t> progress() {
     MutexLock lock(mutex_);
     return progress_;
@@ -85,6 +93,7 @@ class FakeSink : public MessageSink {
   std::map<uint64_t, v1::WorkerMessage::Result> results_
       ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> progress_ ABSL_GUARDED_BY(mutex_);
+  v1::WorkerMessage::Hello hello_ ABSL_GUARDED_BY(mutex_);
 };
 
 class LeaseExecutorTest : public testing::Test {
@@ -251,13 +260,44 @@ TEST_F(LeaseExecutorTest, BuildersBuildFirmware) {
 }
 
 TEST_F(LeaseExecutorTest, ACompilerThatTheWorkerLacks) {
-  const InstalledCompilers none;
+  CurrentCompilers none({});
   LeaseExecutor executor(1, TestChild(), blobs_, 0, &none);
   executor.Add(BuildLease(Lease(1)), sink_);
   const auto result = sink_->Await(1);
   EXPECT_EQ(result.fencing_token(), 101u);
   EXPECT_EQ(result.infra_error().reason(), "COMPILER_MISSING");
   EXPECT_EQ(result.infra_error().fault(), v1::ErrorDetail::INFRA);
+}
+
+// It is upgraded while the worker runs.
+TEST_F(LeaseExecutorTest, ACompilerThatHasChanged) {
+  const auto folder = *ScratchFolder::Make(TemporaryFolder(), "lease-test-");
+  InstallFakeCompiler(folder->path(), "echo 12.2.0");
+  CurrentCompilers compilers(
+      [&] { return InstalledCompilers::Find(folder->path()); });
+  ASSERT_EQ(compilers.Get()->list().size(), 1u);
+  const v1::Compiler old = compilers.Get()->list()[0];
+  LeaseExecutor executor(1, TestChild(), blobs_, 0, &compilers);
+  const auto build = [&](uint64_t id, const v1::Compiler& compiler) {
+    v1::DaemonMessage::Lease lease = BuildLease(Lease(id));
+    *lease.mutable_options()->mutable_build_firmware()->mutable_compiler() =
+        compiler;
+    executor.Add(lease, sink_);
+    return sink_->Await(id);
+  };
+  EXPECT_FALSE(build(1, old).has_infra_error());
+  EXPECT_EQ(sink_->hello().compilers_size(), 0) << "nothing to tell";
+
+  WriteScript(folder->path() + "/parts/cc1", "#!/bin/sh\n# newer\n");
+  EXPECT_EQ(build(2, old).infra_error().reason(), "COMPILER_MISSING");
+  ASSERT_EQ(sink_->hello().compilers_size(), 1);
+  const v1::Compiler now = sink_->hello().compilers(0);
+  EXPECT_NE(now.digest(), old.digest());
+  EXPECT_FALSE(build(3, now).has_infra_error());
+
+  // The same files once more.
+  InstallFakeCompiler(folder->path(), "echo 12.2.0");
+  EXPECT_FALSE(build(4, old).has_infra_error());
 }
 
 TEST(BlobCacheTest, DropsWhatWasUsedLongestAgo) {

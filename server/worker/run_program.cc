@@ -140,7 +140,8 @@ int PollTimeout(absl::Duration left) {
 absl::StatusOr<ProgramEnd> RunProgram(const ProgramRun& run) {
   EK_ASSIGN_OR_RETURN(Pipe output, NewPipe(run.program));
   EK_ASSIGN_OR_RETURN(Pipe errors, NewPipe(run.program));
-  const bool own_group = run.time_limit != absl::InfiniteDuration();
+  const bool own_group =
+      run.time_limit != absl::InfiniteDuration() && !run.in_callers_group;
   pid_t pid = 0;
   const int error = Spawner().Spawn(run, output.write.get(), errors.write.get(),
                                     own_group, pid);
@@ -177,6 +178,7 @@ absl::StatusOr<ProgramEnd> RunProgram(const ProgramRun& run) {
       polled[2].fd = -1;
     }
   }
+  if (end.timed_out && run.in_callers_group) return end;
   // Its number is not given away before it is waited for.
   if (own_group) kill(-pid, SIGKILL);
   int status = 0;

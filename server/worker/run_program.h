@@ -22,6 +22,10 @@ struct ProgramRun {
   // With a limit, the program and all that it starts are a group of processes,
   // of which nothing is left afterwards.
   absl::Duration time_limit = absl::InfiniteDuration();
+  // They stay in the caller's group instead, as they must where nobody may
+  // leave that or kill. A program over its limit then runs on until somebody
+  // else ends the group.
+  bool in_callers_group = false;
   // Of what it writes to stdout and to stderr, each; the rest is dropped.
   int64_t max_output_bytes = int64_t{64} << 10;
 };

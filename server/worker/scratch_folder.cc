@@ -60,10 +60,12 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Make(
       new ScratchFolder(std::move(path), std::move(lock)));
 }
 
-ScratchFolder::~ScratchFolder() {
+ScratchFolder::~ScratchFolder() { RemoveFolder(path_); }
+
+void RemoveFolder(const std::string& path) {
   std::error_code error;
   for (int i = 0; i < kRemovals; ++i) {
-    fs::remove_all(path_, error);
+    fs::remove_all(path, error);
     if (!error) return;
     usleep(kRemovalPause);
   }

@@ -36,6 +36,10 @@ class ScratchFolder {
 // Where programs put such files: $TMPDIR, or /tmp.
 std::string TemporaryFolder();
 
+// Removes the folder and all that is in it, also while somebody who was just
+// killed finishes a write there.
+void RemoveFolder(const std::string& path);
+
 // Removes folders with this prefix that a process of this user left behind
 // because it was killed.
 void RemoveAbandoned(const std::string& parent, absl::string_view prefix);

@@ -139,8 +139,9 @@ class SessionWorker : public Worker {
         channel_(Connect(options_.address)),
         blobs_(
             NewBlobClient(channel_, blob_session_, options_.blob_cache_bytes)),
+        compilers_(options_.find_compilers),
         executor_(options_.slots, options_.child, *blobs_,
-                  options_.memory_budget_bytes, &options_.compilers) {}
+                  options_.memory_budget_bytes, &compilers_) {}
 
   absl::Status Run() override {
     confinement_ = ProbeConfinement(options_.child);
@@ -285,7 +286,8 @@ class SessionWorker : public Worker {
     hello.set_nonce(nonce);
     hello.set_proof(proof);
     *hello.mutable_confinement() = confinement_;
-    for (const v1::Compiler& compiler : options_.compilers.list()) {
+    const auto installed = compilers_.Get();
+    for (const v1::Compiler& compiler : installed->list()) {
       *hello.add_compilers() = compiler;
     }
     sink.Send(message);
@@ -332,6 +334,7 @@ class SessionWorker : public Worker {
   const std::shared_ptr<grpc::Channel> channel_;
   BlobSession blob_session_;
   const std::unique_ptr<BlobClient> blobs_;
+  CurrentCompilers compilers_;
   LeaseExecutor executor_;
   v1::WorkerMessage::Confinement confinement_;  // Of the thread in Run().
   Mutex mutex_;

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/child_process.h"
-#include "server/worker/compilers.h"
+#include "server/worker/current_compilers.h"
 
 namespace edgekiln::server {
 
@@ -24,7 +24,9 @@ struct WorkerOptions {
   int slots = 1;
   int64_t blob_cache_bytes = int64_t{64} << 20;
   ChildOptions child;
-  InstalledCompilers compilers{};  // For stages that build firmware.
+  // For stages that build firmware: looks for compilers, at once, and again
+  // when one has changed. Empty: there are none.
+  CurrentCompilers::Find find_compilers{};
   // Of the children of all slots together; 0: no bound but each one's own.
   int64_t memory_budget_bytes = 0;
 };

@@ -13,11 +13,14 @@ namespace {
 class FakeLink : public WorkerLink {
  public:
   void Send(const v1::DaemonMessage& message) override {
-    if (message.has_lease()) ++leases;
+    if (!message.has_lease()) return;
+    ++leases;
+    lease = message.lease();
   }
   void Close(const absl::Status&) override {}
 
   int leases = 0;
+  v1::DaemonMessage::Lease lease;  // The last one.
 };
 
 v1::Compiler Gcc(const std::string& digest) {
@@ -58,6 +61,23 @@ class DispatcherCompilersTest : public testing::Test {
       done_ = std::move(done);
     };
     dispatcher_->Submit(std::move(request), std::move(callbacks));
+  }
+
+  // The worker finds that its compiler is another one by now.
+  void Change(uint64_t worker, const FakeLink& link,
+              const std::vector<v1::Compiler>& compilers) {
+    v1::WorkerMessage message;
+    message.mutable_hello();
+    for (const v1::Compiler& each : compilers) {
+      *message.mutable_hello()->add_compilers() = each;
+    }
+    dispatcher_->Receive(worker, message);
+    v1::WorkerMessage::Result& result = *message.mutable_result();
+    result.set_lease_id(link.lease.lease_id());
+    result.set_fencing_token(link.lease.fencing_token());
+    result.mutable_infra_error()->set_code(14);
+    result.mutable_infra_error()->set_reason("COMPILER_CHANGED");
+    dispatcher_->Receive(worker, message);
   }
 
   // Why the lease was given up.
@@ -136,6 +156,41 @@ TEST_F(DispatcherCompilersTest, ABusyOrAbsentCompilerHasAGrace) {
   clock_.Advance(absl::Seconds(5));
   dispatcher_->Tick();
   EXPECT_FALSE(done_.has_value());
+}
+
+TEST_F(DispatcherCompilersTest, AnotherWorkerTakesOverFromAChangedCompiler) {
+  const uint64_t first = Connect(with_, {Gcc("d1")});
+  Submit(Gcc("d1"));
+  ASSERT_EQ(with_.leases, 1);
+  FakeLink other;
+  Connect(other, {Gcc("d1")});
+  Change(first, with_, {Gcc("d2")});
+  EXPECT_EQ(with_.leases, 1);
+  EXPECT_EQ(other.leases, 1);
+  EXPECT_FALSE(done_.has_value());
+  dispatcher_->Shutdown();  // Before `other` is gone.
+}
+
+// Whoever asked learns of the compiler that is there.
+TEST_F(DispatcherCompilersTest, NobodyElseHasAChangedCompiler) {
+  const uint64_t worker = Connect(with_, {Gcc("d1")});
+  Submit(Gcc("d1"));
+  Change(worker, with_, {Gcc("d2")});
+  EXPECT_EQ(with_.leases, 1) << "not with the other one";
+  clock_.Advance(absl::Seconds(2));
+  dispatcher_->Tick();
+  EXPECT_EQ(Missing().need, "digest d1");
+  EXPECT_EQ(DigestFound(), "d2");
+}
+
+TEST_F(DispatcherCompilersTest, AChangedCompilerMayBeTheOneThatWasMissing) {
+  Submit(Gcc("d2"));
+  const uint64_t worker = Connect(with_, {Gcc("d1")});
+  EXPECT_EQ(with_.leases, 0);
+  v1::WorkerMessage message;
+  *message.mutable_hello()->add_compilers() = Gcc("d2");
+  dispatcher_->Receive(worker, message);
+  EXPECT_EQ(with_.leases, 1);
 }
 
 TEST_F(DispatcherCompilersTest, RemembersWhatWorkersHad) {

@@ -60,6 +60,12 @@ void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
     } else if (message.has_result()) {
       OnResult(worker_id, message.result(), actions);
       Assign(actions);
+    } else if (message.has_hello()) {
+      // Its compilers have changed; nothing else of it does.
+      worker->SetCompilers(message.hello());
+      RememberCompilers(*worker);
+      log_.Info("worker ", worker->name, " has other compilers by now");
+      Assign(actions);
     }
     Flush(actions);
   }

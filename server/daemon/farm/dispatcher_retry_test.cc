@@ -217,6 +217,15 @@ TEST_F(DispatcherRetryTest, ATimeOutIsTriedTwiceAndSaysHowLongItTook) {
       << outcome.done->status();
 }
 
+TEST_F(DispatcherRetryTest, ACompilerThatHangsIsTriedTwice) {
+  const Worker worker = Connect();
+  Outcome& outcome = Submit("slow");
+  Fail(worker, "COMPILER_TIMEOUT", "gcc took too long");
+  EXPECT_EQ(outcome.reason(), "unfinished");
+  Fail(worker, "COMPILER_TIMEOUT", "gcc took too long");
+  EXPECT_EQ(outcome.reason(), "INPUT_QUARANTINED");
+}
+
 TEST_F(DispatcherRetryTest, TheNextAttemptIsForAnotherWorker) {
   const Worker broken = Connect(4);
   const Worker sound = Connect(4);

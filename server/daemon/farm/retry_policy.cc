@@ -23,7 +23,8 @@ bool AboutAsLong(absl::Duration a, absl::Duration b) {
 
 FailureKind KindOf(const v1::ErrorDetail& error) {
   const std::string& reason = error.reason();
-  if (reason == "STAGE_TIMEOUT" || reason == "STAGE_CRASHED") {
+  if (reason == "STAGE_TIMEOUT" || reason == "COMPILER_TIMEOUT" ||
+      reason == "STAGE_CRASHED") {
     return FailureKind::kDeterministic;
   }
   if (reason == "STAGE_KILLED" || reason == "WORKER_OUT_OF_MEMORY" ||

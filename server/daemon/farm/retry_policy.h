@@ -15,10 +15,12 @@
 namespace edgekiln::server {
 
 enum class FailureKind {
-  kDeterministic,  // Time-out, or a crash that nobody outside has caused.
-  kMachine,        // Killed from outside, or the machine ran out of memory.
-  kDiskFull,       // Outputs had no room.
-  kOther,          // Any other failure of ours.
+  // Time-out of a stage or of a compiler, or a crash that nobody outside has
+  // caused.
+  kDeterministic,
+  kMachine,   // Killed from outside, or the machine ran out of memory.
+  kDiskFull,  // Outputs had no room.
+  kOther,     // Any other failure of ours.
 };
 
 // Of an infra_error as a worker tells it.

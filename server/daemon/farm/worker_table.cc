@@ -35,6 +35,15 @@ const v1::Compiler* ConnectedWorker::Find(const v1::Compiler& wanted) const {
   return nullptr;
 }
 
+void ConnectedWorker::SetCompilers(const v1::WorkerMessage::Hello& hello) {
+  compilers.clear();
+  for (const v1::Compiler& compiler : hello.compilers()) {
+    if (static_cast<int>(compilers.size()) == kMaxCompilers) break;
+    if (compiler.ByteSizeLong() > kMaxCompilerBytes) continue;
+    compilers.push_back(compiler);
+  }
+}
+
 const v1::Compiler* WorkerTable::FindCompiler(
     const v1::Compiler& wanted) const {
   for (const auto& [id, worker] : workers_) {
@@ -144,11 +153,7 @@ ConnectedWorker& WorkerTable::Add(uint64_t id,
   for (const int role : hello.roles()) {
     worker.roles.push_back(static_cast<v1::WorkerRole>(role));
   }
-  for (const v1::Compiler& compiler : hello.compilers()) {
-    if (static_cast<int>(worker.compilers.size()) == kMaxCompilers) break;
-    if (compiler.ByteSizeLong() > kMaxCompilerBytes) continue;
-    worker.compilers.push_back(compiler);
-  }
+  worker.SetCompilers(hello);
   worker.slots = slots;
   worker.window = std::min(slots, kFirstWindow);
   worker.last_heard = now;

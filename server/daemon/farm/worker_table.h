@@ -48,6 +48,9 @@ struct ConnectedWorker {
   // The one of `wanted`'s family and program, and of its digest if it says one;
   // null if there is none.
   const v1::Compiler* Find(const v1::Compiler& wanted) const;
+  // It has these by now, and no others; too many or too large ones are left
+  // out.
+  void SetCompilers(const v1::WorkerMessage::Hello& hello);
 };
 
 // What a lease wants of a worker.

@@ -97,12 +97,12 @@ class Builder {
   absl::StatusOr<Built> Build(const target::CompilerUse& use,
                               const std::string& program,
                               const std::string& folder,
-                              int64_t memory_limit_bytes, bool debug_info) {
+                              const CompilerLimits& limits, bool debug_info) {
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/tree"));
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
     EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
     use_ = &use;
-    CompilerRuns runs(use, program, folder, memory_limit_bytes, debug_info);
+    CompilerRuns runs(use, program, folder, limits, debug_info);
     EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
     EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(use, runs));
     EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, "firmware.elf"));
@@ -162,7 +162,19 @@ class Builder {
                           disk_->Read(path, kMaxLibraryBytes));
       graphs.push_back(compiler::LibraryCallGraph(library, unknown));
     }
-    return Written(compiler::BoundStack(graphs), use);
+    EK_ASSIGN_OR_RETURN(const std::vector<compiler::PointerCall> calls,
+                        PointerCalls());
+    return Written(compiler::BoundStack(graphs, calls), use);
+  }
+
+  // As the sources tell of them.
+  absl::StatusOr<std::vector<compiler::PointerCall>> PointerCalls() const {
+    for (const v1::CSourceTree::File& file : tree_.files()) {
+      if (file.path() == compiler::kPointerCallsFile) {
+        return compiler::ParsePointerCalls(file.text());
+      }
+    }
+    return std::vector<compiler::PointerCall>();
   }
 
   bool Fits(const FirmwareImage& image) const {
@@ -282,7 +294,9 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
   Builder builder(machine, program, tree, *memories);
   EK_ASSIGN_OR_RETURN(
       Builder::Built built,
-      builder.Build(*use, *found, folder->path(), inputs.memory_limit_bytes(),
+      builder.Build(*use, *found, folder->path(),
+                    {.memory_bytes = inputs.memory_limit_bytes(),
+                     .in_callers_group = !inputs.scratch_folder().empty()},
                     options.debug_info()));
   const v1::FirmwareSections& sections = built.image.sections;
   v1::Program::Firmware& firmware = *program.mutable_firmware();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,9 +20,11 @@
 #include "proto/convert.h"
 #include "server/worker/run_program.h"
 #include "server/worker/scratch_folder.h"
+#include "server/worker/stages/compiler_runs.h"
 #include "server/worker/stages/firmware_image.h"
 #include "server/worker/stages/source_files.h"
 #include "server/worker/stages/stages.h"
+#include "target/firmware.h"
 #include "tests/support/skip.h"
 
 namespace edgekiln::server {
@@ -481,6 +484,47 @@ TEST(SourceTreeTest, FilesAndFoldersDoNotMix) {
   tree.add_files()->set_path("a");
   tree.add_files()->set_path("a/b.c");
   EXPECT_FALSE(WriteSourceTree(tree, folder->path()).ok());
+}
+
+// With that script for a compiler.
+absl::Status CompileBy(const std::string& script,
+                       const CompilerLimits& limits) {
+  const auto folder = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
+  std::filesystem::create_directories(folder->path() + "/tree");
+  const std::string program = folder->path() + "/gcc";
+  std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  target::CompilerUse use;
+  use.family = v1::GCC;
+  use.program = "gcc";
+  return CompilerRuns(use, program, folder->path(), limits).Compile("net.c", 0);
+}
+
+TEST(CompilerRunsTest, ACompilerThatHangsIsEndedAndTheFileIsNamed) {
+  const struct {
+    const char* script;
+    const char* limit;
+  } kCases[] = {
+      {"sleep 1000", "500ms"},
+      {"kill -XCPU $$", "2m of CPU time"},
+      // As gcc's driver tells of its parts.
+      {"echo 'gcc: fatal error: CPU time limit exceeded signal terminated "
+       "program cc1' >&2; exit 1",
+       "2m of CPU time"}};
+  for (const auto& each : kCases) {
+    CompilerLimits limits;
+    if (each.script[0] == 's') limits.time = absl::Milliseconds(500);
+    const absl::Status status = CompileBy(each.script, limits);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << status;
+    EXPECT_EQ(detail->reason, "COMPILER_TIMEOUT");
+    EXPECT_EQ(detail->fault, Fault::kInfra);
+    EXPECT_EQ(detail->where, "stage build_firmware, net.c");
+    EXPECT_EQ(detail->limit, each.limit);
+    EXPECT_TRUE(absl::StrContains(detail->fix, "--compiler none"));
+  }
+  EXPECT_TRUE(CompileBy("exit 0", {}).ok());
 }
 
 TEST(FirmwareMemoriesTest, AreTwo) {

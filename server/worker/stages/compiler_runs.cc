@@ -1,5 +1,7 @@
 #include "server/worker/stages/compiler_runs.h"
 
+#include <signal.h>
+
 #include <optional>
 #include <utility>
 
@@ -48,15 +50,35 @@ bool TellsOfMemory(absl::string_view text) {
   return false;
 }
 
+// Programs that it starts are limited as it is; it tells of their end.
+bool UsedUpCpuTime(const ProgramEnd& end) {
+  return end.signal == SIGXCPU ||
+         absl::StrContains(end.errors, "CPU time limit exceeded");
+}
+
+absl::Status TooSlow(absl::string_view program, const std::string& where,
+                     std::string limit) {
+  return MakeError(
+      absl::StatusCode::kDeadlineExceeded,
+      {.fault = Fault::kInfra,
+       .reason = "COMPILER_TIMEOUT",
+       .what = absl::StrCat(program, " took too long and was ended"),
+       .where = where,
+       .limit = std::move(limit),
+       .fix = "use --recipe size, which makes less code, or --compiler none; "
+              "if small models take as long, look at the compiler of the "
+              "worker's machine"});
+}
+
 }  // namespace
 
 CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
-                           std::string folder, int64_t memory_limit_bytes,
+                           std::string folder, const CompilerLimits& limits,
                            bool debug_info)
     : use_(use),
       program_(std::move(program)),
       folder_(std::move(folder)),
-      memory_limit_bytes_(memory_limit_bytes),
+      limits_(limits),
       debug_info_(debug_info) {}
 
 absl::StatusOr<std::string> CompilerRuns::LibraryPath() {
@@ -81,14 +103,24 @@ ProgramRun CompilerRuns::RunOf(std::vector<std::string> arguments) const {
                           // one that links lead to.
                           absl::StrCat("PWD=", folder_, "/tree"),
                           absl::StrCat("TMPDIR=", folder_)},
-          .folder = absl::StrCat(folder_, "/tree")};
+          .folder = absl::StrCat(folder_, "/tree"),
+          .time_limit = limits_.time,
+          .in_callers_group = limits_.in_callers_group};
 }
 
 absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
                                   const std::string& file) const {
   const std::string where = absl::StrCat("stage build_firmware, ", file);
-  if (TellsOfMemory(end.errors) && memory_limit_bytes_ > 0) {
-    return OverMemoryLimit(where, memory_limit_bytes_, std::nullopt);
+  if (end.timed_out) {
+    return TooSlow(use_.program, where, absl::FormatDuration(limits_.time));
+  }
+  if (UsedUpCpuTime(end)) {
+    return TooSlow(
+        use_.program, where,
+        absl::StrCat(absl::FormatDuration(kCompilerCpuTime), " of CPU time"));
+  }
+  if (TellsOfMemory(end.errors) && limits_.memory_bytes > 0) {
+    return OverMemoryLimit(where, limits_.memory_bytes, std::nullopt);
   }
   const std::string message = FirstMessage(end.errors);
   return MakeError(
@@ -140,6 +172,7 @@ absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
   const ProgramRun run = RunOf(std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
   if (end.ok()) return Linked{.ok = true, .why = absl::OkStatus()};
+  if (end.timed_out || UsedUpCpuTime(end)) return Failed(end, run, "linking");
   return Linked{.ok = false, .why = Failed(end, run, "linking")};
 }
 

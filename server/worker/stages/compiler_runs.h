@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/worker/compiler_limits.h"
 #include "server/worker/run_program.h"
 #include "target/firmware.h"
 
@@ -21,17 +23,27 @@ struct MemoryLengths {
   int64_t ram_bytes = 0;
 };
 
+// What a run of a compiler may take.
+struct CompilerLimits {
+  int64_t memory_bytes = 0;  // That its processes have each; 0 = unlimited.
+  absl::Duration time = kCompilerTime;
+  // As ProgramRun.in_callers_group: the caller is a builder (confinement.h).
+  bool in_callers_group = false;
+};
+
 // Errors of a compiler that does not do its work are ours: INTERNAL
-// (COMPILER_FAILED) names it, the file, and the first line of its message.
+// (COMPILER_FAILED) names it, the file, and the first line of its message;
+// DEADLINE_EXCEEDED (COMPILER_TIMEOUT) the file at which it took too long, or
+// more CPU time than its process may.
 // Where it ran out of memory: OverMemoryLimit().
 class CompilerRuns {
  public:
-  // Sources lie in "tree" of `folder`, results in "objects". The processes that
-  // are started may use `memory_limit_bytes` each; 0 = unlimited. With
-  // `debug_info`, objects have line tables, with paths relative to "tree", and
-  // the same instructions.
+  // Sources lie in "tree" of `folder`, results in "objects". With `debug_info`,
+  // objects have line tables, with paths relative to "tree", and the same
+  // instructions.
   CompilerRuns(const target::CompilerUse& use, std::string program,
-               std::string folder, int64_t memory_limit_bytes, bool debug_info);
+               std::string folder, const CompilerLimits& limits,
+               bool debug_info);
 
   // Makes objects/NUMBER.o of the C or assembler file; gcc also makes
   // objects/NUMBER.ci, its call graph, of C.
@@ -64,7 +76,7 @@ class CompilerRuns {
   const target::CompilerUse& use_;
   const std::string program_;
   const std::string folder_;
-  const int64_t memory_limit_bytes_;
+  const CompilerLimits limits_;
   const bool debug_info_;
 };
 

@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/quantity.h"
+#include "server/worker/builder_guard.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
 #include "server/worker/message_channel.h"
@@ -323,6 +324,8 @@ int main(int argc, char** argv) {
       options.memory_limit_bytes = *limit;
     } else if (argument == "--builder" && i + 1 < argc) {
       options.scratch_folder = argv[++i];
+    } else if (argument == "--guard" && i + 1 < argc) {
+      return edgekiln::server::RunGuard(argv[++i]);
     } else if (argument == "--no-seccomp") {
       options.filter_system_calls = false;
     } else {
