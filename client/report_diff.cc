@@ -190,6 +190,31 @@ void AddValues(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
   }
 }
 
+// Of firmware alone. What one of the reports lacks does not compare: a stack
+// without a bound counts as 0 bytes.
+void AddFirmware(const v1::Report& a, const v1::Report& b,
+                 v1::ReportDiff& diff) {
+  const auto add = [&diff](absl::string_view name, int64_t left,
+                           int64_t right) {
+    *diff.add_totals() = QuantityOf(name, left, right);
+  };
+  if (a.totals().instructions() > 0 && b.totals().instructions() > 0) {
+    add("instructions", a.totals().instructions(), b.totals().instructions());
+    add("setup_instructions", a.totals().setup_instructions(),
+        b.totals().setup_instructions());
+  }
+  if (!a.memory().has_sections() || !b.memory().has_sections()) return;
+  const v1::FirmwareSections& left = a.memory().sections();
+  const v1::FirmwareSections& right = b.memory().sections();
+  add("sections.text", left.text_bytes(), right.text_bytes());
+  add("sections.rodata", left.rodata_bytes(), right.rodata_bytes());
+  add("sections.data", left.data_bytes(), right.data_bytes());
+  add("sections.bss", left.bss_bytes(), right.bss_bytes());
+  if (left.stack_bytes() > 0 && right.stack_bytes() > 0) {
+    add("sections.stack", left.stack_bytes(), right.stack_bytes());
+  }
+}
+
 // What the scheduler decided otherwise. Cycles, which follow, are not in it.
 void AddDifferences(const Layer& a, const Layer& b,
                     v1::ReportDiff::Layer& layer) {
@@ -264,6 +289,11 @@ bool IsPossible(const v1::Report& report) {
                             totals.macs(), totals.dma_bytes_read(),
                             totals.dma_bytes_written(), memory.flash_bytes(),
                             memory.ram_bytes(), memory.sram_peak_bytes()});
+  const v1::FirmwareSections& sections = memory.sections();
+  least = std::min({least, totals.instructions(), totals.setup_instructions(),
+                    sections.text_bytes(), sections.rodata_bytes(),
+                    sections.data_bytes(), sections.bss_bytes(),
+                    sections.stack_bytes()});
   for (const auto& use : memory.memories()) {
     least = std::min(least, use.used_bytes());
   }
@@ -294,6 +324,7 @@ v1::ReportDiff DiffReports(const v1::Report& a, absl::string_view a_source,
   *diff.mutable_b() = SideOf(b, b_source);
   AddCaveats(a, b, diff);
   AddTotals(a, b, diff);
+  AddFirmware(a, b, diff);
   AddValues(a, b, diff);
   std::vector<v1::ReportDiff::Layer> layers = MatchLayers(a, b);
   const auto weight = [](const v1::ReportDiff::Layer& layer) {

@@ -216,6 +216,45 @@ TEST(ReportDiffTest, MemoriesThatBothHaveReplaceTheUnnamedOnes) {
   }
 }
 
+TEST(ReportDiffTest, FirmwareHasInstructionsAndSections) {
+  v1::Report a = Parse(R"pb(
+    totals { cycles: 900 instructions: 800 setup_instructions: 24 }
+    memory {
+      sections {
+        text_bytes: 5000
+        rodata_bytes: 300
+        data_bytes: 16
+        bss_bytes: 4096
+        stack_bytes: 176
+      }
+    }
+  )pb");
+  v1::Report b = a;
+  b.mutable_totals()->set_instructions(400);
+  b.mutable_memory()->mutable_sections()->set_text_bytes(6000);
+  b.mutable_memory()->mutable_sections()->set_stack_bytes(352);
+  const auto text = [&] {
+    return RenderReportDiff(DiffReports(a, "a", b, "b"), Style::Plain());
+  };
+  for (const char* row :
+       {"instructions          800    400   -400   -50.0\n",
+        "setup_instructions     24     24      -       -\n",
+        "sections.text       5 000  6 000  +1 000   +20.0\n",
+        "sections.rodata       300    300      -       -\n",
+        "sections.data          16     16      -       -\n",
+        "sections.bss        4 096  4 096      -       -\n",
+        "sections.stack        176    352   +176  +100.0\n"}) {
+    EXPECT_NE(text().find(row), std::string::npos) << row << text();
+  }
+  b.mutable_memory()->mutable_sections()->set_stack_bytes(0);
+  EXPECT_EQ(text().find("sections.stack"), std::string::npos) << "no bound";
+  b.mutable_memory()->clear_sections();
+  b.mutable_totals()->clear_instructions();
+  for (const char* word : {"sections", "instructions"}) {
+    EXPECT_EQ(text().find(word), std::string::npos) << text();
+  }
+}
+
 TEST(ReportDiffTest, AccuracyOfOneSideIsShownWithoutAChange) {
   v1::Report b = After();
   b.clear_accuracy();

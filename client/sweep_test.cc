@@ -233,11 +233,25 @@ TEST(SweepRowsTest, JsonAndCsvAreForPrograms) {
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   EXPECT_EQ(RowsToCsv(rows),
             "cell,state,model,target,recipe,pes,cycles,latency_ms,sram_bytes,"
-            "accuracy,same_as,job,error,metric,disagreement\r\n"
-            "0,done,net,dla,default,16,900,0.9,1000,,,j1,,,\r\n"
-            "1,done,net,dla,default,\"32 \"\"x\"\",y\",500,0.5,999,,,j1,,,\r\n"
-            "2,merged,net,dla,default,16,,,,,0,j1,,,\r\n"
-            "3,refused,net,dla,default,'=1+2,,,,,,,TARGET_INVALID,,\r\n");
+            "accuracy,same_as,job,error,metric,disagreement,fidelity\r\n"
+            "0,done,net,dla,default,16,900,0.9,1000,,,j1,,,,\r\n"
+            "1,done,net,dla,default,\"32 \"\"x\"\",y\",500,0.5,999,,,j1,,,,\r\n"
+            "2,merged,net,dla,default,16,,,,,0,j1,,,,\r\n"
+            "3,refused,net,dla,default,'=1+2,,,,,,,TARGET_INVALID,,,\r\n");
+}
+
+// As in the report of one target.
+TEST(SweepTableTest, EstimatesAreMarked) {
+  SweepRows rows = FourRows();
+  v1::JobEvent event;
+  *event.mutable_row() = Row(0, "16", 900);
+  event.mutable_row()->mutable_report()->mutable_totals()->set_fidelity(
+      v1::ESTIMATE);
+  rows.Apply(event);
+  const std::string text = RenderSweep(rows, {}, Style::Plain());
+  EXPECT_NE(text.find(" 900 (estimate)  "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 500 * "), std::string::npos) << text;
+  EXPECT_NE(RowsToCsv(rows).find(",,,estimate\r\n"), std::string::npos);
 }
 
 TEST(SweepTableTest, ShowsRowsMarksAndWhatWasRefused) {

@@ -23,6 +23,7 @@
 #include "server/quantized_stages.h"
 #include "server/report_builder.h"
 #include "server/requantization.h"
+#include "server/sample_stages.h"
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
 #include "server/target_stages.h"
@@ -465,7 +466,7 @@ Task<absl::Status> CompileJob::RunOne(TargetRun& run) {
     co_return co_await RunQuantized(request_, model_, context_, run);
   }
   if (Wants(request_, v1::RUN)) {
-    co_return co_await RunOnReference(request_, model_, context_, beside_, run);
+    co_return co_await RunOnReference(request_, model_, context_, run);
   }
   if (run.resolve == nullptr) co_return absl::OkStatus();
   const auto resolved = co_await ResolvedTarget(request_, run);

@@ -147,7 +147,9 @@ Task<absl::StatusOr<Firmware>> Make(v1::CRecipe::Kernels kernels,
   const auto emitting = run.stages.Start("emit_c", emit, std::move(inputs));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
-  Firmware firmware = {.emitting = emitting};
+  Firmware firmware = {
+      .io_conversion_cycles = emitted.summary().emit().io_conversion_cycles(),
+      .emitting = emitting};
   EK_CO_ASSIGN_OR_RETURN(firmware.emitted, Only(emitted, "program"));
   EK_CO_ASSIGN_OR_RETURN(firmware.c_sources, Only(emitted, "c_sources"));
   if (use == nullptr) {

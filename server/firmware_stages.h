@@ -21,6 +21,7 @@ struct Firmware {
   v1::BlobRef c_sources = {};
   std::optional<v1::BlobRef> elf = {};  // Absent: no compiler was asked for.
   bool is_simulated = false;            // There is one, and a simulator of it.
+  int64_t io_conversion_cycles = 0;     // Estimated.
   // Whose summary tells of the result; is over.
   std::shared_ptr<PendingStage> emitting = {};
 };

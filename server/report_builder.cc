@@ -223,13 +223,11 @@ void AddProgram(const v1::StageSummary::Target& target,
   totals.set_cycles(simulated.cycles());
   totals.set_io(io);
   // The forms differ by these conversions and nothing else. What they cost
-  // firmware is not known.
-  if (!target.processor()) {
-    totals.set_cycles_other_io(simulated.cycles() +
-                               (io == v1::IO_FLOAT
-                                    ? -emit.io_conversion_cycles()
-                                    : emit.io_conversion_cycles()));
-  }
+  // firmware is estimated.
+  const int64_t conversions = emit.io_conversion_cycles();
+  totals.set_cycles_other_io(std::max<int64_t>(
+      0,
+      simulated.cycles() + (io == v1::IO_FLOAT ? -conversions : conversions)));
   totals.set_instructions(simulated.instructions());
   totals.set_setup_instructions(simulated.setup_instructions());
   totals.set_macs(macs);

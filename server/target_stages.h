@@ -1,7 +1,7 @@
 #ifndef EK_SERVER_TARGET_STAGES_H_
 #define EK_SERVER_TARGET_STAGES_H_
 
-// What a job does for one target, or instead of one.
+// What a job does for one target.
 
 #include <memory>
 #include <optional>
@@ -36,6 +36,13 @@ struct TargetRun {
   std::vector<v1::Artifact> artifacts = {};
   absl::Status status = {};
   absl::Status told = {};  // Whether those who watch were told of its cycles.
+
+  void AddArtifact(const std::string& path, const v1::Digest& digest) {
+    v1::Artifact& artifact = artifacts.emplace_back();
+    artifact.set_path(path);
+    *artifact.mutable_digest() = digest;
+    artifact.set_target(stages.target());
+  }
 };
 
 // Runs the stages of one target, from run.deployed to what the goals of
@@ -45,11 +52,6 @@ struct TargetRun {
 Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
                                const ModelStages& model, JobContext& context,
                                TaskScope& beside, TargetRun& run);
-
-// RUN without a target: the interpreter's outputs, of the model as it came.
-Task<absl::Status> RunOnReference(const v1::CreateJobRequest& request,
-                                  const ModelStages& model, JobContext& context,
-                                  TaskScope& beside, TargetRun& run);
 
 }  // namespace edgekiln::server
 

@@ -7,11 +7,12 @@
 namespace edgekiln::client {
 namespace {
 
-// "18 749 424 instructions   24 before the first inference   cycles by sample
-// 18 749 355 to 18 749 441".
+// "18 749 424 instructions on the first sample   24 before the first inference
+// cycles by sample 18 749 355 to 18 749 441". Without samples, on zeros.
 std::string ExecutedText(const v1::Report::Totals& totals) {
   std::string text = absl::StrCat(
-      GroupDigits(totals.instructions()), " instructions   ",
+      GroupDigits(totals.instructions()), " instructions on ",
+      totals.cycles_max() > 0 ? "the first sample   " : "inputs of zeros   ",
       GroupDigits(totals.setup_instructions()), " before the first inference");
   if (totals.cycles_max() > totals.cycles_min()) {
     absl::StrAppend(&text, "   cycles by sample ",

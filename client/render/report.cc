@@ -16,23 +16,16 @@
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
 #include "client/render/hot_spots.h"
+#include "client/render/layer_table.h"
 #include "client/render/metric.h"
 #include "client/render/quantization.h"
 #include "client/render/stages.h"
-#include "client/render/table.h"
 
 namespace edgekiln::client {
 namespace {
 
-// Widest layer id and op name in the table.
-constexpr int kMaxNameWidth = 48;
-
 // Columns of a label, with the space behind it.
 constexpr int kLabelWidth = 12;
-// Where bars begin to help, and how long the longest may be.
-constexpr int kBarWindow = 120;
-constexpr int kMaxBar = 24;
-
 using Paint = std::string (Style::*)(absl::string_view) const;
 
 std::string Painted(absl::string_view text, const Style& style, Paint paint) {
@@ -70,125 +63,6 @@ std::string Heading(const v1::Report& report, const Style& style) {
   return out + style.Bold(title) + "\n";
 }
 
-// What the memory next to the engines is called: most chips have an SRAM.
-std::string ScratchpadTitle(const v1::Report& report) {
-  const auto& memories = report.memory().memories();
-  const bool sram =
-      memories.empty() || std::any_of(memories.begin(), memories.end(),
-                                      [](const v1::MemoryUse& use) {
-                                        return use.name() == "sram";
-                                      });
-  return sram ? "SRAM" : "SCRATCH";
-}
-
-// As long as the layer's share of the cycles of the longest one.
-std::string Bar(int64_t cycles, int64_t longest) {
-  if (cycles <= 0 || longest <= 0) return "";
-  const double share =
-      static_cast<double>(cycles) / static_cast<double>(longest);
-  return std::string(std::max(1, static_cast<int>(share * kMaxBar + 0.5)), '#');
-}
-
-// The share of a layer's cycles that no plan can avoid.
-std::string BoundShare(const v1::Report::Layer& layer) {
-  if (layer.bound_cycles() <= 0 || layer.cycles() <= 0) return "-";
-  return FormatPercent(static_cast<double>(layer.bound_cycles()) /
-                           static_cast<double>(layer.cycles()),
-                       1);
-}
-
-// Bytes moved, as a multiple of the compulsory ones: "0.25x".
-std::string DmaRatio(const v1::Report::Layer& layer) {
-  if (layer.compulsory_bytes() <= 0) return "-";
-  return absl::StrFormat(
-      "%.2fx",
-      static_cast<double>(layer.dma_bytes_read() + layer.dma_bytes_written()) /
-          static_cast<double>(layer.compulsory_bytes()));
-}
-
-// Whether there is an engine beside the host.
-bool HasEngine(const v1::Report& report) {
-  return std::any_of(
-      report.engines().begin(), report.engines().end(),
-      [](const v1::Report::Engine& engine) { return !engine.host(); });
-}
-
-std::string Layers(const v1::Report& report, const Style& style) {
-  const int64_t total = report.totals().cycles();
-  const auto share = [&](int64_t cycles) {
-    return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
-                     : std::string("-");
-  };
-  // Engines whose model knows what no plan can avoid.
-  const bool bounds = std::any_of(
-      report.layers().begin(), report.layers().end(),
-      [](const v1::Report::Layer& layer) { return layer.bound_cycles() > 0; });
-  std::vector<Table::Column> columns = {
-      {"LAYER"},
-      {.title = "OP", .drop = 2},
-      {.title = "ENGINE", .drop = 1},
-      {"CYCLES", Align::kRight},
-      {.title = "%", .align = Align::kRight, .drop = 3}};
-  // What a host alone has nothing of.
-  const bool engines = HasEngine(report) || report.engines().empty();
-  if (engines) {
-    columns.push_back({.title = "UTIL", .align = Align::kRight, .drop = 4});
-    columns.push_back({.title = "STALL", .align = Align::kRight, .drop = 5});
-    columns.push_back(
-        {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6});
-    columns.push_back({.title = "TILES", .align = Align::kRight, .drop = 7});
-  }
-  if (bounds) {
-    columns.push_back({.title = "BOUND", .align = Align::kRight, .drop = 8});
-    columns.push_back({.title = "DMA", .align = Align::kRight, .drop = 9});
-  }
-  const bool bars = style.width() >= kBarWindow && total > 0;
-  if (bars) columns.push_back({.title = "", .drop = 10});
-  Table table(std::move(columns));
-  int64_t longest = 0;
-  for (const v1::Report::Layer& layer : report.layers()) {
-    longest = std::max(longest, layer.cycles());
-  }
-  int64_t cycles = 0;
-  int64_t stalls = 0;
-  int64_t tiles = 0;
-  for (const v1::Report::Layer& layer : report.layers()) {
-    cycles += layer.cycles();
-    stalls += layer.stall_cycles();
-    tiles += layer.tiles();
-    std::vector<std::string> row = {
-        ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
-        ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
-        CleanText(layer.engine()), GroupDigits(layer.cycles()),
-        share(layer.cycles())};
-    if (engines) {
-      row.push_back(layer.utilization() > 0
-                        ? FormatPercent(layer.utilization(), 1)
-                        : "-");
-      row.push_back(GroupDigits(layer.stall_cycles()));
-      row.push_back(layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes())
-                                           : "-");
-      row.push_back(layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-");
-    }
-    if (bounds) {
-      row.push_back(BoundShare(layer));
-      row.push_back(DmaRatio(layer));
-    }
-    if (bars) row.push_back(Bar(layer.cycles(), longest));
-    table.AddRow(std::move(row));
-  }
-  std::vector<std::string> sums = {"total", "", "", GroupDigits(cycles),
-                                   share(cycles)};
-  if (engines) {
-    for (std::string sum : {std::string(), GroupDigits(stalls), std::string(),
-                            GroupDigits(tiles)}) {
-      sums.push_back(std::move(sum));
-    }
-  }
-  table.AddRow(std::move(sums));
-  return table.Render(style) + "\n";
-}
-
 // "flash 57.0 KiB of 64 MiB   ram 3.8 KiB of 64 MiB".
 std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
   std::vector<std::string> parts;
@@ -210,7 +84,8 @@ std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
   return Line("memory", absl::StrJoin(parts, "   "), style);
 }
 
-// "integer io; 236 990 with float io"; empty where both forms cost the same.
+// "integer io; 236 990 with float io"; empty where both forms cost the same. Of
+// firmware, the other form is an estimate.
 std::string IoText(const v1::Report::Totals& totals) {
   // 0: of a daemon that does not tell.
   if (totals.cycles_other_io() == totals.cycles() ||
@@ -219,6 +94,7 @@ std::string IoText(const v1::Report::Totals& totals) {
   }
   const bool is_float = totals.io() == v1::IO_FLOAT;
   return absl::StrCat(is_float ? "float" : "integer", " io; ",
+                      totals.instructions() > 0 ? "about " : "",
                       GroupDigits(totals.cycles_other_io()), " with ",
                       is_float ? "integer" : "float", " io");
 }
@@ -440,7 +316,7 @@ std::string Notes(const v1::Report& report, const Style& style) {
 std::string RenderReport(const v1::Report& report, const Style& style,
                          StageDetail stages) {
   std::string out = Heading(report, style);
-  if (report.layers_size() > 0) out += "\n" + Layers(report, style);
+  if (report.layers_size() > 0) out += "\n" + RenderLayers(report, style);
   out += RenderHotSpots(report, style);
   if (report.quantized().layers_size() > 0) {
     out += QuantizedTables(report.quantized(), style);

@@ -222,6 +222,7 @@ TEST(RenderReportTest, FirmwareSaysWhatItExecutedAndTakes) {
       cycles: 1200
       macs: 10
       io: IO_INTEGER
+      cycles_other_io: 5400
       instructions: 1100
       setup_instructions: 24
       cycles_min: 1190
@@ -234,8 +235,9 @@ TEST(RenderReportTest, FirmwareSaysWhatItExecutedAndTakes) {
   )pb");
   const std::string text = RenderReport(report, Style::Plain());
   for (const char* line :
-       {"executed    1 100 instructions   24 before the first inference   "
-        "cycles by sample 1 190 to 1 210\n",
+       {"cycles      1 200 (integer io; about 5 400 with float io)   latency",
+        "executed    1 100 instructions on the first sample   24 before the "
+        "first inference   cycles by sample 1 190 to 1 210\n",
         "code        text 2.0 KiB   rodata 0 B   data 0 B   bss 0 B   stack "
         "176 B at most\n",
         "compiler    riscv64-unknown-elf-gcc 12.2.0\n"}) {
@@ -244,6 +246,17 @@ TEST(RenderReportTest, FirmwareSaysWhatItExecutedAndTakes) {
   for (const char* word : {"UTIL", "TILES", "dma", "host share"}) {
     EXPECT_EQ(text.find(word), std::string::npos) << word << text;
   }
+}
+
+TEST(RenderReportTest, CyclesOfFirmwareWithoutSamplesAreOfZeros) {
+  const auto report = Parse<v1::Report>(R"pb(
+    totals { cycles: 1200 instructions: 1200 setup_instructions: 24 }
+  )pb");
+  const std::string text = RenderReport(report, Style::Plain());
+  EXPECT_NE(text.find("executed    1 200 instructions on inputs of zeros   24 "
+                      "before the first inference\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(RenderReportTest, HostLinesLeaveOutLayersWithoutCycles) {

@@ -98,6 +98,10 @@ std::vector<std::string> Fields(const v1::SweepRow& row,
           ? absl::StrFormat("%.6g",
                             report.accuracy().disagreement().interval().value())
           : "");
+  fields.push_back(counted && report.totals().fidelity() !=
+                                  v1::FIDELITY_UNSPECIFIED
+                       ? FidelityText(report.totals().fidelity())
+                       : "");
   return fields;
 }
 
@@ -146,7 +150,7 @@ std::string RowsToCsv(const SweepRows& all) {
     titles.push_back(absl::StrCat(name, "_bytes"));
   }
   titles.insert(titles.end(), {"accuracy", "same_as", "job", "error", "metric",
-                               "disagreement"});
+                               "disagreement", "fidelity"});
   std::string out = Line(titles);
   for (const v1::SweepRow& row : rows) {
     out += Line(Fields(row, keys, memories));

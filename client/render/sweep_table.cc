@@ -103,7 +103,12 @@ std::string CyclesText(const v1::SweepRow& row, const SweepMarks& marks) {
   const bool is_best = best != marks.best.end() && best->second;
   const int64_t cycles = row.report().totals().cycles();
   if (cycles <= 0) return kNothing;
-  return absl::StrCat(GroupDigits(cycles), is_best ? " *" : "  ");
+  const v1::Fidelity fidelity = row.report().totals().fidelity();
+  return absl::StrCat(GroupDigits(cycles),
+                      fidelity == v1::ESTIMATE
+                          ? absl::StrCat(" (", FidelityText(fidelity), ")")
+                          : "",
+                      is_best ? " *" : "  ");
 }
 
 std::string NoteOf(const v1::SweepRow& row, const SweepMarks& marks) {

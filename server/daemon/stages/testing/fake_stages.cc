@@ -213,6 +213,7 @@ class FakeStage {
     v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
     emit.add_layers()->set_predicted_cycles(11);
     emit.add_layers()->set_predicted_cycles(12);
+    if (options_.has_emit_c()) emit.set_io_conversion_cycles(30);
     for (v1::Program::Layer& layer : *emit.mutable_layers()) {
       layer.set_engine(-1);
     }
