@@ -1,6 +1,7 @@
-// What generated C takes on RV32: instructions of one inference on the
-// instruction-set simulator, code and constants as gcc makes them, arena,
-// stack.
+// The memory that generated C takes on RV32: code and constants as gcc makes
+// them, arena, and the stack that one inference uses on the instruction-set
+// simulator. Instructions by function with --layers; those of whole networks
+// are bench_firmware's.
 //
 //   bench_c_code [--shared DIR] [--gcc FILE] [--model FILE]... [--recipe
 //   NAME]...
@@ -12,14 +13,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -30,6 +28,7 @@
 #include "compiler/passes/pipeline.h"
 #include "simfarm/simulators/rv32/devices.h"
 #include "simfarm/simulators/rv32/machine.h"
+#include "tests/bench/rv32_tools.h"
 
 namespace edgekiln::bench {
 namespace {
@@ -39,8 +38,6 @@ namespace rv32 = simfarm::rv32;
 
 using compiler::CRecipe;
 
-constexpr uint32_t kRam = 0x80000000;  // As rv32/link.ld has it.
-constexpr int64_t kRamBytes = 16 << 20;
 constexpr int64_t kStackBytes = 1 << 16;
 
 const std::map<std::string, CRecipe>& Recipes() {
@@ -57,27 +54,6 @@ struct Settings {
   std::string shared = EK_SHARED_DIR;
   bool layers = false;
 };
-
-[[noreturn]] void Die(const std::string& message) {
-  std::cerr << "bench_c_code: " << message << "\n";
-  std::exit(1);
-}
-
-void RunCommand(const std::string& command) {
-  if (std::system(command.c_str()) != 0) Die(absl::StrCat("fails: ", command));
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
-
-template <typename T>
-T OrDie(absl::StatusOr<T> value, const std::string& what) {
-  if (!value.ok()) Die(absl::StrCat(what, ": ", value.status().ToString()));
-  return *std::move(value);
-}
 
 // Calls the network once, on values that a counter makes. The run ends with a
 // hash of the outputs.
@@ -121,7 +97,6 @@ std::string Build(const Settings& settings, const compiler::CSources& sources,
 
 struct Measured {
   int32_t hash = 0;  // Of the outputs: equal for all recipes.
-  int64_t instructions = 0;
   int64_t stack_bytes = 0;
   int64_t code_bytes = 0;  // All functions.
   std::map<std::string, int64_t> function_bytes;
@@ -130,24 +105,16 @@ struct Measured {
 
 Measured Run(const std::string& elf) {
   rv32::ExitDevice exit;
-  rv32::MachineConfig config;
-  config.isa = {.m = true, .c = true};
-  config.memory = {{.name = "ram", .base = kRam, .size_bytes = kRamBytes}};
-  config.devices = {{.name = "exit", .base = 0x100000, .device = &exit}};
   const auto executable = OrDie(rv32::ReadElf(elf), "the ELF file");
-  const auto machine = OrDie(rv32::NewMachine(config), "the machine");
+  const auto machine = OrDie(rv32::NewMachine(Rv32Config(exit)), "the machine");
   const absl::Status loaded = machine->Load(executable);
   if (!loaded.ok()) Die(loaded.ToString());
-  const uint32_t bottom = kRam + kRamBytes - kStackBytes;
+  const uint32_t bottom = kRv32Ram + kRv32RamBytes - kStackBytes;
   const std::string paint(kStackBytes, '\xa5');
   const absl::Status painted = machine->Write(bottom, paint);
   if (!painted.ok()) Die(painted.ToString());
-  const auto result = OrDie(machine->Run(int64_t{1} << 40), "the run");
-  if (result.fault.has_value()) {
-    Die(rv32::FaultError(*result.fault).ToString());
-  }
   Measured measured;
-  measured.hash = result.exit_code;
+  measured.hash = RunToEnd(*machine).exit_code;
   const auto stack = OrDie(machine->Read(bottom, kStackBytes), "the stack");
   measured.stack_bytes =
       kStackBytes - static_cast<int64_t>(std::min<size_t>(
@@ -158,7 +125,6 @@ Measured Run(const std::string& elf) {
   }
   for (const rv32::FunctionCount& count : machine->CountFunctions()) {
     if (count.name == "_start" || count.name == "kernel_main") continue;
-    measured.instructions += count.instructions;
     measured.function_instructions[count.name] += count.instructions;
   }
   return measured;
@@ -199,10 +165,9 @@ void Measure(const Settings& settings, const std::string& model,
   const Measured measured = Run(Build(settings, sources, folder));
   const compiler::CManifest& manifest = sources.manifest;
   std::cout << absl::StrFormat(
-      "%-32s %-8s %9.3f M instructions  code %6d B (estimated %6d)  constants "
-      "%7d B  arena %6d B  stack %5d B  outputs %04x\n",
-      fs::path(model).filename().string(), recipe,
-      static_cast<double>(measured.instructions) / 1e6, measured.code_bytes,
+      "%-32s %-8s code %6d B (estimated %6d)  constants %7d B  arena %6d B  "
+      "stack used %5d B  outputs %04x\n",
+      fs::path(model).filename().string(), recipe, measured.code_bytes,
       manifest.code_bytes, manifest.constant_bytes, manifest.arena_bytes,
       measured.stack_bytes, measured.hash);
   if (settings.layers) PrintLayers(manifest, measured);
@@ -211,7 +176,7 @@ void Measure(const Settings& settings, const std::string& model,
 int Main(int argc, char** argv) {
   Settings settings;
   std::vector<std::string> models, recipes;
-  CLI::App app("Generated C on RV32: instructions and memory");
+  CLI::App app("Generated C on RV32: memory");
   app.add_option("--shared", settings.shared, "Folder with models");
   app.add_option("--gcc", settings.gcc, "The compiler");
   app.add_option("--model", models, "Instead of the published int8 ones");

@@ -6,12 +6,7 @@
 //
 // Needs the package of `tools/install_packages firmware`.
 
-#include <sys/resource.h>
-
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +21,7 @@
 #include "compiler/passes/pipeline.h"
 #include "simfarm/session/session.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/rv32_tools.h"
 #include "tests/c_targets/firmware_build.h"
 
 namespace edgekiln::bench {
@@ -52,19 +48,9 @@ const Published* FindPublished(const std::string& model) {
   return nullptr;
 }
 
-double ChildCpuSeconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(usage.ru_utime.tv_usec +
-                                    usage.ru_stime.tv_usec);
-}
-
 absl::StatusOr<compiler::Graph> Load(const std::string& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
   EK_ASSIGN_OR_RETURN(compiler::Graph graph,
-                      compiler::ImportModel(bytes.str()));
+                      compiler::ImportModel(ReadFile(path)));
   EK_RETURN_IF_ERROR(compiler::Simplify(graph));
   return graph;
 }

@@ -1,5 +1,6 @@
 #include "tests/bench/measure.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -55,6 +56,16 @@ struct Runner {
 }  // namespace
 
 double ProcessCpuSeconds() { return Seconds(CLOCK_PROCESS_CPUTIME_ID); }
+
+double ChildCpuSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) +
+           1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 double WallSeconds() { return Seconds(CLOCK_MONOTONIC); }
 

@@ -17,6 +17,8 @@ namespace edgekiln::bench {
 
 // User and system time of this process, all threads.
 double ProcessCpuSeconds();
+// Of the processes that this one has waited for.
+double ChildCpuSeconds();
 // Never goes back.
 double WallSeconds();
 

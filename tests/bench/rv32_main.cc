@@ -5,17 +5,13 @@
 //
 // Needs the packages of `tools/install_packages firmware oracle`.
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +22,7 @@
 #include "simfarm/simulators/rv32/devices.h"
 #include "simfarm/simulators/rv32/machine.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/rv32_tools.h"
 
 namespace edgekiln::bench {
 namespace {
@@ -44,31 +41,6 @@ struct Kernel {
   const char* name;
   std::vector<std::string> sources;  // With options of their own.
 };
-
-[[noreturn]] void Die(const std::string& message) {
-  std::cerr << "bench_rv32: " << message << "\n";
-  std::exit(1);
-}
-
-void RunCommand(const std::string& command) {
-  if (std::system(command.c_str()) != 0) Die(absl::StrCat("fails: ", command));
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
-
-double ChildCpuSeconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) +
-           1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // One object file per source, since options differ.
 std::string Build(const Tools& tools, const Kernel& kernel,
@@ -105,29 +77,20 @@ double RunOurs(const std::string& elf, const Variant& variant,
                int64_t* instructions) {
   rv32::Console console(4096);
   rv32::ExitDevice exit;
-  rv32::MachineConfig config;
-  config.isa = {.m = true, .c = true};
-  config.memory = {{.name = "ram", .base = 0x80000000, .size_bytes = 16 << 20}};
-  config.devices = {{.name = "console", .base = 0x10000000, .device = &console},
-                    {.name = "exit", .base = 0x100000, .device = &exit}};
+  rv32::MachineConfig config = Rv32Config(exit);
+  config.devices.push_back(
+      {.name = "console", .base = 0x10000000, .device = &console});
   if (variant.costs) {
     config.costs = rv32::CycleCosts{
         .load = 2, .branch_taken = 3, .divide = 35, .load_use_stall = 1};
   }
   config.checked = variant.checked;
   const double begin = ProcessCpuSeconds();
-  const auto executable = rv32::ReadElf(elf);
-  if (!executable.ok()) Die(executable.status().ToString());
-  const auto machine = rv32::NewMachine(config);
-  if (!machine.ok()) Die(machine.status().ToString());
-  const absl::Status loaded = (*machine)->Load(*executable);
+  const auto executable = OrDie(rv32::ReadElf(elf), "the ELF file");
+  const auto machine = OrDie(rv32::NewMachine(config), "the machine");
+  const absl::Status loaded = machine->Load(executable);
   if (!loaded.ok()) Die(loaded.ToString());
-  const auto result = (*machine)->Run(int64_t{1} << 40);
-  if (!result.ok()) Die(result.status().ToString());
-  if (result->fault.has_value()) {
-    Die(rv32::FaultError(*result->fault).ToString());
-  }
-  *instructions = result->totals.instructions;
+  *instructions = RunToEnd(*machine).totals.instructions;
   return ProcessCpuSeconds() - begin;
 }
 
