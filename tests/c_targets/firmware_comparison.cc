@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/testing/compiled_networks.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/same_values.h"
 #include "edgekiln/v1/program.pb.h"
 #include "simfarm/session/session.h"
 #include "tests/c_targets/firmware_build.h"
@@ -45,6 +46,9 @@ absl::Status CompareFirmware(const Graph& graph, const std::string& target,
   EK_ASSIGN_OR_RETURN(const v1::Machine machine, MachineOf(target));
   EK_ASSIGN_OR_RETURN(const BuiltFirmware built,
                       BuildFirmware(graph, machine, kernels));
+  if (built.program.firmware().sections().stack_bytes() == 0) {
+    return absl::InternalError("nobody knows how much stack it takes");
+  }
   simfarm::SessionOptions options;
   for (const compiler::Tensor& tensor : graph.tensors) {
     options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));

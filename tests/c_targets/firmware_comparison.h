@@ -11,7 +11,8 @@ namespace edgekiln::tests {
 
 // Builds the network for a built-in RISC-V target and runs two samples on the
 // simulated core, the first with every check, and on the interpreter: every
-// output of every layer must be the same bits, but one NaN for another.
+// output of every layer must be the same bits, but one NaN for another, and the
+// stack must have a bound.
 // INTERNAL with what differs.
 absl::Status CompareFirmware(const compiler::Graph& graph,
                              const std::string& target,
