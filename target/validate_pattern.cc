@@ -22,6 +22,7 @@ constexpr int kMaxConditions = 8192;  // With those that are implied.
 constexpr int kMaxTypes = 32;
 constexpr int kMinAccumulatorBits = 8;
 constexpr int kMaxAccumulatorBits = 64;
+constexpr int kMostShift = 31;  // Of int32 sums.
 
 absl::Status Invalid(const v1::OpPattern& pattern, std::string what,
                      absl::string_view key, std::string fix) {
@@ -152,15 +153,15 @@ absl::Status CheckConverter(const v1::OpPattern& pattern) {
   };
   constexpr int32_t kLeast = std::numeric_limits<int16_t>::min();
   constexpr int32_t kMost = std::numeric_limits<int16_t>::max();
-  constexpr int32_t kMostShift = 15;
+  constexpr int32_t kMostCodeShift = 15;
   if (converter.min() < kLeast || converter.max() > kMost ||
       converter.min() >= converter.max()) {
     return wrong("min is not below max, or one has more than 16 bits",
                  "min, max");
   }
   if (converter.max_gain() < 1) return wrong("max_gain is below 1", "max_gain");
-  if (converter.max_shift() < 0 || converter.max_shift() > kMostShift) {
-    return wrong(absl::StrCat("max_shift is not 0 to ", kMostShift),
+  if (converter.max_shift() < 0 || converter.max_shift() > kMostCodeShift) {
+    return wrong(absl::StrCat("max_shift is not 0 to ", kMostCodeShift),
                  "max_shift");
   }
   if (numerics.roundings_size() == 1 && numerics.roundings(0) == v1::FLOOR) {
@@ -168,6 +169,30 @@ absl::Status CheckConverter(const v1::OpPattern& pattern) {
   }
   return Invalid(pattern, "roundings of a converter is FLOOR alone",
                  "numerics: roundings", "roundings: FLOOR");
+}
+
+// Of the results of shifts, and of the operands of additions.
+absl::Status CheckScales(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  if (numerics.one_input_scale() &&
+      !AnyOp(pattern, [](OpCase op) { return op == OpCase::kAdd; })) {
+    return Invalid(pattern, "one_input_scale is given, but no op is an add",
+                   "numerics: one_input_scale", "remove it");
+  }
+  if (numerics.largest_shift() == 0) return absl::OkStatus();
+  const char* const kKey = "numerics: largest_shift";
+  if (numerics.requantization() != v1::Numerics::SHIFT) {
+    return Invalid(pattern,
+                   "largest_shift is given without requantization: SHIFT", kKey,
+                   "remove it");
+  }
+  if (numerics.largest_shift() < 0 || numerics.largest_shift() > kMostShift) {
+    return Invalid(
+        pattern, absl::StrCat("largest_shift is ", numerics.largest_shift()),
+        kKey,
+        absl::StrCat("1 to ", kMostShift, "; without it, any power of two"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckRequantization(const v1::OpPattern& pattern) {
@@ -259,6 +284,7 @@ absl::Status CheckNumerics(const v1::OpPattern& pattern) {
                    "numerics: activations", "activations: INT8");
   }
   EK_RETURN_IF_ERROR(CheckRequantization(pattern));
+  EK_RETURN_IF_ERROR(CheckScales(pattern));
   EK_RETURN_IF_ERROR(CheckRoundings(pattern));
   EK_RETURN_IF_ERROR(CheckWeights(pattern));
   return CheckAccumulator(pattern);

@@ -14,6 +14,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "compiler/ir/tensor_views.h"
+#include "compiler/partition/factors_match.h"
 #include "ops/leaky_relu.h"
 #include "ops/quantized_parameters.h"
 #include "target/pattern_ops.h"
@@ -238,17 +239,7 @@ class NumericsMatch {
             v1::Numerics::REQUANTIZATION_UNSPECIFIED) {
       return WhyNotOneQuantization();
     }
-    if (numerics_.requantization() != v1::Numerics::SHIFT ||
-        op_.attributes.has_converter()) {
-      return "";
-    }
-    for (const double ratio : Factors()) {
-      int exponent = 0;
-      if (std::frexp(ratio, &exponent) == 0.5) continue;
-      return absl::StrCat("scales whose ratio is a power of two (here ",
-                          absl::StrFormat("%.6g", ratio), ")");
-    }
-    return "";
+    return WhyNotFactors(graph_, op_, numerics_);
   }
 
   std::string WhyNotOneQuantization() const {
@@ -288,35 +279,6 @@ class NumericsMatch {
                : absl::StrCat(
                      "slopes whose products no float rounds to a tie (", here,
                      ")");
-  }
-
-  // The factors of requantization: of sums, or of each operand of an addition.
-  // Products of two floats are exact, and their quotient is a power of two only
-  // if it is exact.
-  std::vector<double> Factors() const {
-    std::vector<double> factors;
-    if (kind_ == Kind::kRequantize) {
-      for (const int32_t multiplier :
-           op_.attributes.requantize().multiplier()) {
-        factors.push_back(multiplier);
-      }
-      return factors;
-    }
-    const double out = output().quantization->scale[0];
-    const double in = input(0).quantization->scale[0];
-    if (weighted_) {
-      for (const double weight : input(1).quantization->scale) {
-        factors.push_back(in * weight / out);
-      }
-    } else if (kind_ == Kind::kMul) {
-      factors = {in * input(1).quantization->scale[0] / out};
-    } else {
-      for (size_t i = 0; i < op_.inputs.size(); ++i) {
-        if (op_.inputs[i] == kNoTensor) continue;
-        factors.push_back(input(i).quantization->scale[0] / out);
-      }
-    }
-    return factors;
   }
 
   std::string WhyNotSums() const {

@@ -131,6 +131,86 @@ TEST(PatternMatcherTest, ShiftsArePowersOfTwo) {
             "scales whose ratio is a power of two (here 0.75)");
 }
 
+TEST(PatternMatcherTest, ShiftsAreAsFarAsTheEngineGoes) {
+  const auto shift = [](int most) {
+    return ConvPattern(
+        absl::StrCat("activation_zero_points: true requantization: SHIFT "
+                     "roundings: HALF_UP accumulator_bits: 32 largest_shift: ",
+                     most));
+  };
+  const struct {
+    const char* output;
+    int most;
+    const char* why;
+  } kRows[] = {
+      // Sums are in steps of 0.5.
+      {"0.5", 4, ""},
+      {"8", 4, ""},
+      {"16", 4, "shifts right by 0 to 4 bits (here by 5)"},
+      {"0.25", 4, "shifts right by 0 to 4 bits (here by -1)"},
+      {"3", 4, "scales whose ratio is a power of two (here 0.166667)"},
+      {"0.25", 0, ""},
+      {"16", 0, ""},
+  };
+  for (const auto& row : kRows) {
+    EXPECT_EQ(WhyNot(Conv(kWeights, absl::StrCat("int8[1,1,1,1] scale ",
+                                                 row.output, " zero 0")),
+                     shift(row.most)),
+              row.why)
+        << row.output;
+  }
+}
+
+// What a requantization says by multipliers.
+TEST(PatternMatcherTest, ShiftsOfSumsAreThoseOfTheirMultipliers) {
+  const auto layer = [](int64_t multiplier, int shift) {
+    return Parse(absl::StrCat(
+        "%x : int32[1,1,1,2] scale 1 zero 0 = input\n%y : int8[1,1,1,2] scale "
+        "1 zero 0 = requantize(%x) {multiplier [",
+        multiplier, "] shift [", shift, "]} id y\nreturn %y\n"));
+  };
+  const std::string pattern =
+      "patterns { ops: 'requantize' numerics { activations: INT8 "
+      "requantization: SHIFT largest_shift: 4 roundings: HALF_UP } }";
+  EXPECT_EQ(WhyNot(layer(1 << 30, -3), pattern), "");
+  EXPECT_EQ(WhyNot(layer(1 << 30, -4), pattern),
+            "shifts right by 0 to 4 bits (here by 5)");
+  EXPECT_EQ(WhyNot(layer(3 << 29, -3), pattern),
+            "scales whose ratio is a power of two (here 0.09375)");
+}
+
+TEST(PatternMatcherTest, AddendsOfOneScale) {
+  const auto sum = [](const std::string& a, const std::string& b) {
+    return Parse(absl::StrCat("%a : int8[1,1,2,1] ", a,
+                              " = input\n%b : int8[1,1,2,1] ", b,
+                              " = input\n%y : int8[1,1,2,1] scale 1 zero 0 = "
+                              "add(%a, %b) {} id y\nreturn %y\n"));
+  };
+  const auto adds = [](const std::string& rest) {
+    return absl::StrCat(
+        "patterns { ops: 'add' numerics { activations: INT8 "
+        "activation_zero_points: true roundings: HALF_UP ",
+        rest, " } }");
+  };
+  const std::string one =
+      adds("one_input_scale: true requantization: SHIFT largest_shift: 31");
+  EXPECT_EQ(WhyNot(sum("scale 0.5 zero 0", "scale 0.5 zero 0"), one), "");
+  EXPECT_EQ(WhyNot(sum("scale 0.5 zero 0", "scale 1 zero 0"), one),
+            "one scale for both operands (here 0.5 and 1)");
+  EXPECT_EQ(WhyNot(sum("scale 0.5 zero 0", "scale 0.5 zero 7"), one),
+            "one zero point for both operands (here 0 and 7)");
+  EXPECT_EQ(WhyNot(sum("scale 2 zero 0", "scale 2 zero 0"), one),
+            "shifts right by 0 to 31 bits (here by -1)");
+  // However it scales the sum.
+  EXPECT_EQ(WhyNot(sum("scale 0.5 zero 0", "scale 0.3 zero 0"),
+                   adds("one_input_scale: true requantization: "
+                        "MULTIPLIER_AND_SHIFT")),
+            "one scale for both operands (here 0.5 and 0.3)");
+  EXPECT_EQ(WhyNot(sum("scale 0.5 zero 0", "scale 1 zero 0"),
+                   adds("requantization: SHIFT")),
+            "");
+}
+
 TEST(PatternMatcherTest, WeightsOfSomeValues) {
   const auto with = [](const std::string& values) {
     return ConvPattern(absl::StrCat(kScales, " weight_values: ", values));

@@ -1,6 +1,7 @@
 #include "tests/chips/numerics_conditions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <ostream>
@@ -92,10 +93,27 @@ void RoundHalfEven(const Pattern&, Graph& graph, Rng&) {
   graph.ops[0].attributes.set_rounding(v1::HALF_EVEN);
 }
 
+// The second operand gets the quantization of the first.
+void MakeAddendsAlike(Graph& graph) {
+  graph.tensors[graph.ops[0].inputs[1]].quantization =
+      InputOf(graph).quantization;
+}
+
+void GiveAddendAnotherScale(const Pattern&, Graph& graph, Rng&) {
+  WeightsOf(graph).quantization->scale[0] /= 2;
+}
+
+// To the left, or by more bits than any sum has.
+void ShiftFar(const Pattern&, Graph& graph, Rng& rng) {
+  float& scale = OutputOf(graph).quantization->scale[0];
+  scale = std::ldexp(scale, rng.Below(2) == 0 ? 40 : -40);
+}
+
 void MoveZero(const Pattern& pattern, Graph& graph, Rng& rng) {
   const int32_t zero = static_cast<int32_t>(rng.InRange(1, 127));
   Tensor& tensor = AnyActivationOf(graph, rng);
   tensor.quantization->zero_point[0] = zero;
+  if (pattern.numerics().one_input_scale()) MakeAddendsAlike(graph);
   if (!KeepsQuantization(pattern)) return;
   const auto kept = tensor.quantization;
   for (Tensor& each : graph.tensors) each.quantization = kept;
@@ -299,6 +317,19 @@ const NumericsCondition kConditions[] = {
      [](const Pattern&) {
        return std::string("scales whose ratio is a power of two (here ");
      }},
+    {"LargestShift", "largest_shift",
+     [](const Pattern& p) { return p.numerics().largest_shift() > 0; }, nullptr,
+     ShiftFar,
+     [](const Pattern& p) {
+       return absl::StrCat("shifts right by 0 to ",
+                           p.numerics().largest_shift(), " bits (here by ");
+     }},
+    {"Addends", "one_input_scale",
+     [](const Pattern& p) { return p.numerics().one_input_scale(); }, nullptr,
+     GiveAddendAnotherScale,
+     [](const Pattern&) {
+       return std::string("one scale for both operands (here ");
+     }},
     {"ValuesOfWeights", "weight_values",
      [](const Pattern& p) {
        return p.numerics().weight_values() != v1::WEIGHTS_ANY;
@@ -412,7 +443,11 @@ Pattern Tightened(Pattern pattern, Rng& rng) {
     numerics.add_roundings(v1::HALF_UP);
     if (!KeepsQuantization(pattern)) {
       numerics.set_requantization(v1::Numerics::SHIFT);
+      numerics.set_largest_shift(static_cast<int32_t>(rng.InRange(16, 31)));
     }
+    // Of one op: what a chain adds, its ops before it make.
+    numerics.set_one_input_scale(pattern.ops_size() == 1 &&
+                                 pattern.ops(0) == "add");
   }
   const auto add = [&](const std::string& expr, const std::string& need,
                        int64_t most) {
@@ -447,6 +482,8 @@ Pattern Lifted(Pattern pattern, const NumericsCondition& condition) {
     numerics.set_activation_zero_points(true);
   }
   if (field == "weight_zero_points") numerics.set_weight_zero_points(true);
+  if (field == "one_input_scale") numerics.set_one_input_scale(false);
+  if (field == "largest_shift") numerics.set_largest_shift(0);
   if (field == "weight_values") numerics.set_weight_values(v1::WEIGHTS_ANY);
   if (field == "converter") {
     numerics.mutable_converter()->set_max_gain(

@@ -61,6 +61,19 @@ void ConformResults(const v1::Numerics& numerics, Graph& graph) {
   output.quantization->zero_point = {0};
 }
 
+// Operands of one scale, and no shifts to the left.
+void ConformAdditions(const v1::Numerics& numerics, Graph& graph) {
+  for (const compiler::Op& op : graph.ops) {
+    if (!op.attributes.has_add()) continue;
+    compiler::Quantization& a = *graph.tensors[op.inputs[0]].quantization;
+    compiler::Quantization& b = *graph.tensors[op.inputs[1]].quantization;
+    if (numerics.one_input_scale()) b = a;
+    if (numerics.largest_shift() == 0) continue;
+    float& out = graph.tensors[op.outputs[0]].quantization->scale[0];
+    out = std::max({out, a.scale[0], b.scale[0]});
+  }
+}
+
 // Numbers that the numerics allow.
 void Conform(const Pattern& pattern, Graph& graph) {
   const v1::Numerics& numerics = pattern.numerics();
@@ -80,6 +93,7 @@ void Conform(const Pattern& pattern, Graph& graph) {
     if (numerics.requantization() != v1::Numerics::SHIFT) continue;
     for (float& scale : quantization.scale) scale = PowerOfTwo(scale);
   }
+  ConformAdditions(numerics, graph);
 }
 
 // A layer that keeps the quantization of `x`; kNoTensor if `op` is none.
