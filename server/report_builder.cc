@@ -167,6 +167,7 @@ std::string QuantizationText(const v1::QuantizationNeeds& needs,
   }
   if (needs.symmetric_activations()) parts.push_back("zero points 0");
   if (needs.power_of_two_scales()) parts.push_back("power-of-two scales");
+  if (needs.equal_addends()) parts.push_back("one scale for what is added");
   if (needs.rounding() == v1::FLOOR) parts.push_back("results rounded down");
   for (const v1::QuantizationNeeds::Op& op : needs.ops()) {
     if (op.weight_values() == v1::WEIGHTS_INT4) {

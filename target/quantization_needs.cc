@@ -9,9 +9,9 @@
 namespace edgekiln::target {
 namespace {
 
-template <typename Types>
-bool Has(const Types& types, int type) {
-  return std::find(types.begin(), types.end(), type) != types.end();
+template <typename Values, typename Value>
+bool Has(const Values& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 bool Takes(const v1::Numerics& numerics, v1::ElementType activations) {
@@ -88,6 +88,19 @@ v1::Rounding RoundingOf(const v1::Capabilities& capabilities,
   return floors && !others ? v1::FLOOR : v1::HALF_UP;
 }
 
+// Whether no pattern adds tensors of two scales, and some add.
+bool NeedsEqualAddends(const v1::Capabilities& capabilities,
+                       v1::ElementType activations) {
+  bool adds = false;
+  bool any_scales = false;
+  ForPatterns(capabilities, activations, [&](const v1::OpPattern& pattern) {
+    if (!Has(pattern.ops(), "add")) return;
+    adds = true;
+    any_scales = any_scales || !pattern.numerics().one_input_scale();
+  });
+  return adds && !any_scales;
+}
+
 }  // namespace
 
 v1::QuantizationNeeds QuantizationNeedsOf(
@@ -135,6 +148,7 @@ v1::QuantizationNeeds QuantizationNeedsOf(
   }
   if (activations != v1::INT8) needs.set_activations(activations);
   needs.set_rounding(RoundingOf(capabilities, activations));
+  needs.set_equal_addends(NeedsEqualAddends(capabilities, activations));
   return needs;
 }
 

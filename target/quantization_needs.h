@@ -27,6 +27,8 @@ namespace edgekiln::target {
 // - rounding: FLOOR if every pattern that requantizes by factors has no other:
 //   of convolutions, fully connected layers and additions. Everything else,
 //   averages included, keeps HALF_UP.
+// - equal_addends: every pattern that has `add` takes operands of one scale
+//   only, and there is one.
 //
 // Patterns of other activations than these, or that take no int8 weights, do
 // not count.

@@ -131,6 +131,26 @@ const NeedsCase kCases[] = {
      "  activations: INT8 activation_zero_points: true"
      "  requantization: SHIFT roundings: HALF_UP } } }",
      "power_of_two_scales: true"},
+    {"AddsOneScale",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true one_input_scale: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'add' numerics {"
+     "  activations: INT16 requantization: SHIFT } }"
+     "  patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     "equal_addends: true"},
+    // A chain that adds, of another engine.
+    {"SomePatternAddsTwoScales",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true one_input_scale: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }"
+     "engines { patterns { ops: 'conv2d' ops: 'add' numerics {"
+     "  activations: INT8 weights: INT8 per_channel: true"
+     "  activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     ""},
     // The widest of what patterns take, and what is narrower.
     {"FewWeights",
      "engines { patterns { ops: 'conv2d' numerics { per_channel: true"

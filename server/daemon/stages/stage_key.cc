@@ -147,6 +147,7 @@ void AddUnlessEmpty(CanonicalEncoder& encoder,
   encoder.Add(needs.power_of_two_scales());
   encoder.Add(needs.activations());
   encoder.Add(needs.rounding());
+  encoder.Add(needs.equal_addends());
   encoder.BeginList(needs.ops_size());
   for (const v1::QuantizationNeeds::Op& op : needs.ops()) {
     encoder.Add(op.op());

@@ -130,6 +130,8 @@ TEST(StageKeyTest, NeedsOfNumericsCount) {
   keys.insert(Key(options, {}));
   needs.set_rounding(v1::FLOOR);
   keys.insert(Key(options, {}));
+  needs.set_equal_addends(true);
+  keys.insert(Key(options, {}));
   v1::QuantizationNeeds::Op& op = *needs.add_ops();
   keys.insert(Key(options, {}));
   op.set_op("conv2d");
@@ -154,7 +156,7 @@ TEST(StageKeyTest, NeedsOfNumericsCount) {
   keys.insert(Key(options, {}));
   form.mutable_converter()->set_max_gain(9);
   keys.insert(Key(options, {}));
-  EXPECT_EQ(keys.size(), 20u);
+  EXPECT_EQ(keys.size(), 21u);
 }
 
 // Everything that a user can ask of quantization.
