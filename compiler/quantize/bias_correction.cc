@@ -46,12 +46,13 @@ void BiasCorrection::AddReal(int64_t first, int64_t count,
 
 void BiasCorrection::AddSums(int64_t first, int64_t count,
                              const int32_t* values,
-                             absl::Span<const double> steps, double more) {
+                             absl::Span<const double> steps,
+                             absl::Span<const double> more) {
   for (int64_t row = 0; row < count; ++row) {
     if (!Takes(first + row)) continue;
     for (int64_t c = 0; c < channels_; ++c) {
-      ours_.push_back(
-          static_cast<float>(values[row * channels_ + c] * steps[c] - more));
+      const double sum = values[row * channels_ + c] * steps[c];
+      ours_.push_back(static_cast<float>(more.empty() ? sum : sum - more[c]));
     }
   }
 }

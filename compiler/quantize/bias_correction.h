@@ -34,9 +34,10 @@ class BiasCorrection {
   // order, all of them.
   void AddReal(int64_t first, int64_t count, const float* values);
   // After all real ones, in the same way: the layer's integer sums, in steps of
-  // each channel, which hold `more` than they should.
+  // each channel, which hold `more` than they should (empty: nothing).
   void AddSums(int64_t first, int64_t count, const int32_t* values,
-               absl::Span<const double> steps, double more = 0);
+               absl::Span<const double> steps,
+               absl::Span<const double> more = {});
 
   // By channel, in real values: what makes the clamped results differ less; 0
   // where nothing does. Few scores count before a softmax: there, a mean that

@@ -27,7 +27,7 @@ TEST(BiasCorrectionTest, TakesUpTheMean) {
   EXPECT_DOUBLE_EQ(missing[1], 0);
   BiasCorrection other({}, kAll, 2, 3);
   other.AddReal(0, 3, real);
-  other.AddSums(0, 3, sums, {1, 1}, /*more=*/1);
+  other.AddSums(0, 3, sums, {1, 1}, /*more=*/{1, 1});
   EXPECT_DOUBLE_EQ(other.Missing()[0], 2 - (12.0 / 3 - 1));
   EXPECT_DOUBLE_EQ(other.Missing()[1], 20 - (30.0 / 3 - 1));
 }

@@ -62,7 +62,7 @@ class Equalization {
         rules_(rules),
         outputs_(graph),
         integer_(graph.ops.size(), true),
-        quantizations_(graph, integer_) {
+        quantizations_(graph, integer_, rules) {
     for (ChannelSpace& space : ChannelSpaces(graph)) {
       if (IsWorthTrying(space)) spaces_.push_back(std::move(space));
     }

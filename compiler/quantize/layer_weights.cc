@@ -12,6 +12,7 @@ constexpr double kSumLimit = 0x7fffffff;
 constexpr double kLargestInput = 255;
 constexpr double kMargin = 1.01;  // Rounding may make weights larger.
 constexpr int kAttempts = 4;
+constexpr int kMostShift = 31;  // Of int32 sums.
 
 void AddScale(double scale, double input_scale, LayerWeights& result) {
   const auto weights = static_cast<float>(scale);
@@ -23,15 +24,21 @@ void AddScale(double scale, double input_scale, LayerWeights& result) {
   result.bias.zero_point.push_back(0);
 }
 
+// Real value of a channel's bias, for sums in steps of `sum_step`.
+double BiasOf(const RealWeights& real, size_t channel, double sum_step) {
+  return real.bias[channel] + HalfStepInBias(real.half_step, sum_step);
+}
+
 // How far channels exceed what keeps sums within int32, as a factor of their
 // scale; 1: not at all.
 double Excess(absl::Span<const FittedChannel> channels, double scale,
-              absl::Span<const float> bias, size_t first, double input_scale) {
+              const RealWeights& real, size_t first) {
+  const double step = real.input_scale * scale;
   double excess = 1;
   for (size_t c = 0; c < channels.size(); ++c) {
     const double room = LargestBias(channels[c].integers);
     const double needs =
-        bias.empty() ? 0 : std::abs(bias[first + c] / (input_scale * scale));
+        real.bias.empty() ? 0 : std::abs(BiasOf(real, first + c, step) / step);
     if (needs <= room) continue;
     // Both products and bias become smaller with a larger scale.
     const double products = kSumLimit - std::min(room, kSumLimit);
@@ -45,8 +52,7 @@ float FitWithinInt32(const WeightFitOptions& options, const RealWeights& real,
                      size_t first, absl::Span<FittedChannel> channels) {
   float scale = FitWeights(options, channels);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const double excess =
-        Excess(channels, scale, real.bias, first, real.input_scale);
+    const double excess = Excess(channels, scale, real, first);
     if (excess <= 1) break;
     for (FittedChannel& channel : channels) {
       channel.least_scale = std::max(channel.least_scale, scale * excess);
@@ -57,6 +63,18 @@ float FitWithinInt32(const WeightFitOptions& options, const RealWeights& real,
 }
 
 }  // namespace
+
+double HalfStepInBias(double half_step, double sum_step) {
+  return 2 * half_step > sum_step ? half_step : 0;
+}
+
+void SetResultScale(const Quantization& result, ScaleRules rules,
+                    bool rounds_down, RealWeights& real) {
+  if (rounds_down) real.half_step = HalfStep(result);
+  if (!rules.power_of_two) return;
+  real.least_scale =
+      std::ldexp(result.scale[0], -kMostShift) / real.input_scale;
+}
 
 double LargestBias(absl::Span<const int8_t> weights) {
   int64_t sum = 0;
@@ -75,9 +93,11 @@ LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
   std::vector<FittedChannel> fitted(channels);
   for (size_t c = 0; c < channels; ++c) {
     if (!moments.empty()) fitted[c].moments = moments[c];
+    fitted[c].least_scale = real.least_scale;
     if (!real.bias.empty()) {
-      fitted[c].least_scale =
-          std::abs(double{real.bias[c]}) / (real.input_scale * kLargestBias);
+      fitted[c].least_scale = std::max(
+          fitted[c].least_scale,
+          std::abs(BiasOf(real, c, 0)) / (real.input_scale * kLargestBias));
     }
   }
   for (size_t i = 0; i < real.weights.size(); ++i) {
@@ -105,9 +125,10 @@ LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
         static_cast<char>(fitted[c].integers[next[c]++]));
   }
   for (size_t c = 0; c < real.bias.size(); ++c) {
-    const double scale = result.weights.scale[per_tensor ? 0 : c];
-    const auto steps = static_cast<int32_t>(
-        RoundHalfAway(real.bias[c] / (real.input_scale * scale)));
+    const double step =
+        real.input_scale * result.weights.scale[per_tensor ? 0 : c];
+    const auto steps =
+        static_cast<int32_t>(RoundHalfAway(BiasOf(real, c, step) / step));
     result.bias_data.append(reinterpret_cast<const char*>(&steps),
                             sizeof(steps));
   }

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/input_moments.h"
+#include "compiler/quantize/scales.h"
 #include "compiler/quantize/weight_fit.h"
 
 namespace edgekiln::compiler {
@@ -37,7 +38,21 @@ struct RealWeights {
   absl::Span<const float> bias;  // One per channel, or none.
   int32_t axis = 0;              // Of the channels, in the weights' shape.
   double input_scale = 1;
+  double least_scale = 0;  // Of the weights.
+  // Of results that are rounded down: biases hold it, HalfStepInBias().
+  double half_step = 0;
 };
+
+// What biases of an engine that rounds down hold of the `half_step` of a
+// result, for sums in steps of `sum_step`: with it, results are rounded to
+// nearest. Nothing where each sum is a result, or more than one.
+double HalfStepInBias(double half_step, double sum_step);
+
+// Sets what depends on the scale of the layer's results: `half_step`, if these
+// are rounded down, and the scale with which an engine shifts by as many bits
+// as it can, which weights of 0 get.
+void SetResultScale(const Quantization& result, ScaleRules rules,
+                    bool rounds_down, RealWeights& real);
 
 // Each channel gets a scale, or as many neighbours as
 // options.channels_per_scale share one, or all get one if `per_tensor`.

@@ -53,6 +53,23 @@ TEST(LayerWeightsTest, NeighboursMayShareAScale) {
             want);
 }
 
+// Sums in steps of 1: half of what a result has, unless a result has one.
+TEST(LayerWeightsTest, BiasesHoldHalfAStepWhereSumsAreShifted) {
+  const struct {
+    float result;
+    std::vector<int32_t> bias;
+  } kRows[] = {{16, {18, 7}}, {2, {11, 0}}, {1, {10, -1}}, {0.5, {10, -1}}};
+  for (const auto& row : kRows) {
+    const std::vector<float> weights = {127, 1};
+    const std::vector<float> bias = {10, -1};
+    RealWeights real = {.weights = weights, .channels = 2, .bias = bias};
+    SetResultScale({.scale = {row.result}, .zero_point = {0}},
+                   {.power_of_two = true}, /*rounds_down=*/true, real);
+    const LayerWeights q = QuantizeWeights(real, true, {.power_of_two = true});
+    EXPECT_EQ(Int32s(q.bias_data), row.bias) << row.result;
+  }
+}
+
 // The largest of the channels' scales, a bias's included, and of biases alike.
 TEST(LayerWeightsTest, WeightsAreSymmetricPerTensor) {
   LayerWeights q = Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5, 3,

@@ -4,56 +4,18 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
-#include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/noise.h"
+#include "compiler/quantize/real_ports.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-// The same network with FLOAT32 for integers at inputs and outputs.
-Graph WithRealPorts(const Graph& graph) {
-  Graph real = graph;  // Constants stay shared.
-  FreshNames names(graph);
-  std::vector<Op> first;
-  std::vector<Op> last;
-  const auto convert = [&](TensorId& port, bool is_input) {
-    if (!real.tensors[port].quantization) return;
-    Tensor tensor = real.tensors[port];
-    tensor.name = names.TensorName(absl::StrCat(tensor.name, ".real"));
-    tensor.type = v1::FLOAT32;
-    tensor.quantization.reset();
-    tensor.data = ConstantData();
-    real.tensors.push_back(std::move(tensor));
-    const auto added = static_cast<TensorId>(real.tensors.size()) - 1;
-    Op op;
-    op.id = names.OpId("real");
-    if (is_input) {
-      op.attributes.mutable_quantize();
-      op.inputs = {added};
-      op.outputs = {port};
-      first.push_back(std::move(op));
-    } else {
-      op.attributes.mutable_dequantize();
-      op.inputs = {port};
-      op.outputs = {added};
-      last.push_back(std::move(op));
-    }
-    port = added;
-  };
-  for (TensorId& input : real.inputs) convert(input, true);
-  for (TensorId& output : real.outputs) convert(output, false);
-  real.ops.insert(real.ops.begin(), first.begin(), first.end());
-  real.ops.insert(real.ops.end(), last.begin(), last.end());
-  return real;
-}
 
 std::vector<float> FirstOutput(const Interpreter& interpreter) {
   const absl::string_view bytes =

@@ -111,7 +111,8 @@ class Quantizer {
         needs_(options.needs()),
         rules_{.symmetric = options.needs().symmetric_activations() ||
                             options.config().symmetric_activations() == v1::ON,
-               .power_of_two = options.needs().power_of_two_scales()},
+               .power_of_two = options.needs().power_of_two_scales(),
+               .equal_addends = options.needs().equal_addends()},
         method_(options.config().ranges()),
         rounds_down_(options.needs().rounding() == v1::FLOOR),
         statistics_(statistics),
@@ -119,7 +120,7 @@ class Quantizer {
         unbounded_(form_only_ ? std::vector<bool>(graph.tensors.size(), false)
                               : UnboundedTensors(graph, *statistics)),
         integer_(ChooseIntegerOps(graph, unbounded_, KeptFloat(schemes_))),
-        quantizations_(graph, integer_),
+        quantizations_(graph, integer_, rules_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
     result_.name = graph.name;
@@ -150,8 +151,8 @@ class Quantizer {
     for (const Op& op : source_.ops) {
       EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
     }
-    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, method_, rules_,
-                                             ConvertedResults()));
+    EK_RETURN_IF_ERROR(
+        quantizations_.Choose(statistics_, method_, ConvertedResults()));
     const bool search =
         method_.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED ||
         method_.method() == v1::CalibrateOptions::OUTPUT_MSE;
@@ -159,6 +160,7 @@ class Quantizer {
       EK_RETURN_IF_ERROR(
           SearchRanges(source_, integer_, *samples, cpu_path, quantizations_));
     }
+    if (!form_only_) quantizations_.RaiseResults(LargestWeightScales());
     for (const TensorId input : source_.inputs) float_[input] = input;
     for (const TensorId input : source_.inputs) {
       if (ReadByIntegers(input)) Quantized(input);
@@ -204,6 +206,27 @@ class Quantizer {
       }
     }
     return results;
+  }
+
+  // By op; 0 where factors do not make results of products.
+  std::vector<double> LargestWeightScales() const {
+    std::vector<double> scales(source_.ops.size(), 0);
+    for (size_t i = 0; i < scales.size(); ++i) {
+      const Op& op = source_.ops[i];
+      if (!integer_[i] || WeightAxis(op) < 0 || ConverterOfOp(i) != nullptr) {
+        continue;
+      }
+      const std::vector<float> weights =
+          *FloatConstantValues(source_.tensors[op.inputs[1]]);
+      double largest = 0;
+      for (const float value : weights) {
+        largest = std::max(largest, std::abs(double{value}));
+      }
+      if (!(largest > 0) || !std::isfinite(largest)) continue;
+      scales[i] =
+          RoundedScale(largest / LargestInteger(schemes_[i].weights()), rules_);
+    }
+    return scales;
   }
 
   TensorId AddTensor(Tensor tensor) {
@@ -353,14 +376,15 @@ class Quantizer {
       offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
     } else if (rounds_down_) {
       bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
-      for (float& value : bias)
-        value += HalfStep(QuantizationOf(op.outputs[0]));
     }
     RealWeights real = {.weights = values,
                         .channels = weights.shape[axis],
                         .bias = bias,
                         .axis = axis,
                         .input_scale = QuantizationOf(op.inputs[0]).scale[0]};
+    if (converter == nullptr) {
+      SetResultScale(QuantizationOf(op.outputs[0]), rules_, rounds_down_, real);
+    }
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       real.inner *= weights.shape[i];
     }
@@ -668,7 +692,8 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
     const ScaleRules rules = {
         .symmetric = options.needs().symmetric_activations() ||
                      options.config().symmetric_activations() == v1::ON,
-        .power_of_two = options.needs().power_of_two_scales()};
+        .power_of_two = options.needs().power_of_two_scales(),
+        .equal_addends = options.needs().equal_addends()};
     EK_ASSIGN_OR_RETURN(const bool evened,
                         EqualizeActivations(schemes, samples, rules,
                                             inputs.cpu_path, equalized));

@@ -13,6 +13,7 @@
 #include "compiler/quantize/output_error.h"
 #include "compiler/quantize/round_to_steps.h"
 #include "compiler/quantize/sample_batch.h"
+#include "compiler/quantize/scale_choice.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -34,12 +35,6 @@ constexpr int64_t kFewestSamples = 4;
 // Of an op, beside its products: what each value costs.
 constexpr int64_t kWorkOfValue = 8;
 constexpr int64_t kSampleBytes = int64_t{64} << 20;
-
-// How the tensors of a group can be quantized, and the errors so far.
-struct Choice {
-  std::vector<Quantization> ways;
-  std::vector<double> errors;
-};
 
 class Search {
  public:
@@ -109,11 +104,16 @@ class Search {
       }
       batch.Release(i);
     }
-    for (const auto& [group, choice] : choices_) {
-      const auto best =
-          std::min_element(choice.errors.begin(), choice.errors.end()) -
-          choice.errors.begin();
-      quantizations_.Set(group, choice.ways[best]);
+    const std::vector<RisingScales> rising = quantizations_.Rising();
+    std::map<TensorId, float> fixed;
+    for (const RisingScales& pair : rising) {
+      for (const TensorId group : {pair.below, pair.above}) {
+        if (choices_.contains(group)) continue;
+        fixed[group] = quantizations_.Of(group).scale[0];
+      }
+    }
+    for (const auto& [group, way] : ChooseScales(choices_, fixed, rising)) {
+      quantizations_.Set(group, choices_.at(group).ways[way]);
     }
     return absl::OkStatus();
   }
@@ -160,7 +160,7 @@ class Search {
   absl::Status Try(int32_t index, const SampleBatch& batch,
                    const SampleBatch& whole) {
     const TensorId tensor = graph_.ops[index].outputs[0];
-    Choice& choice = choices_[quantizations_.GroupOf(tensor)];
+    ScaleChoice& choice = choices_[quantizations_.GroupOf(tensor)];
     if (choice.ways.empty()) {
       choice.ways = WaysOf(tensor);
       choice.errors.assign(choice.ways.size(), 0);
@@ -201,9 +201,9 @@ class Search {
   const Graph& graph_;
   TensorQuantizations& quantizations_;
   const OutputError outputs_;
-  std::vector<int32_t> sources_;        // Ops, rising.
-  std::vector<int64_t> samples_;        // By source; 0: none.
-  std::map<TensorId, Choice> choices_;  // By group.
+  std::vector<int32_t> sources_;             // Ops, rising.
+  std::vector<int64_t> samples_;             // By source; 0: none.
+  std::map<TensorId, ScaleChoice> choices_;  // By group, with errors so far.
 };
 
 }  // namespace

@@ -157,11 +157,6 @@ class Refinement {
     } else if (has_bias || converts) {
       bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
     }
-    const float half_step =
-        options_.rounds_down && !converts
-            ? HalfStep(*quantized_.tensors[op.outputs[0]].quantization)
-            : 0;
-    for (float& value : bias) value += half_step;
     RealWeights real = {
         .weights = values,
         .channels = weights.shape[axis],
@@ -170,6 +165,11 @@ class Refinement {
         .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0]};
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       real.inner *= weights.shape[i];
+    }
+    if (!converts) {
+      SetResultScale(*quantized_.tensors[op.outputs[0]].quantization,
+                     {.power_of_two = options_.power_of_two},
+                     options_.rounds_down, real);
     }
     const WeightFitOptions fit = {
         .form = scheme.weights(),
@@ -198,7 +198,7 @@ class Refinement {
     Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
     integer_bias.quantization = std::move(fitted.bias);
     integer_bias.data = ConstantData(std::move(fitted.bias_data));
-    return options_.bias_correction ? CorrectBias(real_op, op, half_step)
+    return options_.bias_correction ? CorrectBias(real_op, op, real.half_step)
                                     : absl::OkStatus();
   }
 
@@ -296,11 +296,15 @@ class Refinement {
       steps.push_back(input_scale * scale);
     }
     steps.resize(static_cast<size_t>(channels), steps[0]);
+    std::vector<double> half_steps;
+    for (const double sum_step : steps) {
+      half_steps.push_back(HalfStepInBias(half_step, sum_step));
+    }
     EK_RETURN_IF_ERROR(integers_->RunApart(
         WithoutClamp(op), *sums, step, [&](int64_t sample, const char* bytes) {
           correction.AddSums(sample / step * rows, rows,
                              reinterpret_cast<const int32_t*>(bytes), steps,
-                             half_step);
+                             half_steps);
         }));
     Tensor& bias = quantized_.tensors[op.inputs[2]];
     std::vector<int32_t> corrected(static_cast<size_t>(channels));

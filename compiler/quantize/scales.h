@@ -30,6 +30,9 @@ int64_t RoundHalfAway(double value);
 struct ScaleRules {
   bool symmetric = false;     // Activations: zero point 0.
   bool power_of_two = false;  // Scales: the next one that is not smaller.
+  // Both operands of an addition: one scale, and that of its result is no
+  // smaller.
+  bool equal_addends = false;
 };
 
 // int8 over the range widened to hold 0, which gets an integer of its own.

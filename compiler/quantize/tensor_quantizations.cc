@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -88,12 +89,61 @@ absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
 }  // namespace
 
 TensorQuantizations::TensorQuantizations(const Graph& graph,
-                                         const std::vector<bool>& integer)
-    : graph_(graph), integer_(integer), parent_(graph.tensors.size()) {
+                                         const std::vector<bool>& integer,
+                                         ScaleRules rules)
+    : graph_(graph),
+      integer_(integer),
+      parent_(graph.tensors.size()),
+      rules_(rules) {
   std::iota(parent_.begin(), parent_.end(), 0);
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
-    if (integer[i] && SharesQuantization(graph, op)) JoinOperands(op);
+    if (!integer[i]) continue;
+    if (SharesQuantization(graph, op)) JoinOperands(op);
+    if (HasEqualAddends(i)) Join(op.inputs[0], op.inputs[1]);
+  }
+}
+
+// Of the engine's additions. Those of constants are the host's.
+bool TensorQuantizations::HasEqualAddends(size_t index) const {
+  const Op& op = graph_.ops[index];
+  const auto is_activation = [this](TensorId id) {
+    return !graph_.tensors[id].is_constant();
+  };
+  return rules_.equal_addends && integer_[index] && op.attributes.has_add() &&
+         absl::c_all_of(op.inputs, is_activation);
+}
+
+std::vector<RisingScales> TensorQuantizations::Rising() const {
+  std::vector<RisingScales> rising;
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    if (!HasEqualAddends(i)) continue;
+    const Op& op = graph_.ops[i];
+    if (AreOne(op.inputs[0], op.outputs[0])) continue;
+    rising.push_back(
+        {.below = GroupOf(op.inputs[0]), .above = GroupOf(op.outputs[0])});
+  }
+  return rising;
+}
+
+void TensorQuantizations::RaiseResults(
+    const std::vector<double>& weight_scales) {
+  // Scales only grow, and in most networks once; where a result shares a group
+  // with an operand, nothing helps.
+  bool raised = true;
+  for (size_t round = 0; raised && round <= graph_.ops.size(); ++round) {
+    raised = false;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const double weights = rules_.power_of_two ? weight_scales[i] : 0;
+      const double factor = HasEqualAddends(i) ? 1 : weights;
+      const Op& op = graph_.ops[i];
+      if (factor == 0 || AreOne(op.inputs[0], op.outputs[0])) continue;
+      const auto least = static_cast<float>(factor * Of(op.inputs[0]).scale[0]);
+      float& scale = quantization_.at(GroupOf(op.outputs[0])).scale[0];
+      if (!(scale < least) || !std::isfinite(least)) continue;
+      scale = least;
+      raised = true;
+    }
   }
 }
 
@@ -134,9 +184,7 @@ ScaleRules TensorQuantizations::RulesOf(TensorId id) const {
 
 absl::Status TensorQuantizations::Choose(
     const v1::CalibrationStatistics* statistics,
-    const v1::CalibrateOptions& method, ScaleRules rules,
-    const std::set<TensorId>& symmetric) {
-  rules_ = rules;
+    const v1::CalibrateOptions& method, const std::set<TensorId>& symmetric) {
   RangeOfName calibrated;
   if (statistics != nullptr) {
     for (const auto& range : statistics->ranges()) {

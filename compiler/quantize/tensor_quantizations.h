@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/activation_range.h"
+#include "compiler/quantize/scale_choice.h"
 #include "compiler/quantize/scales.h"
 #include "edgekiln/v1/data.pb.h"
 
@@ -19,11 +20,13 @@ namespace edgekiln::compiler {
 // Tensors are grouped so that ops that need one scale for input and output get
 // it (SharesQuantization()), and those that had better have one where that
 // costs no member more than a bit (MayShareQuantization()); a group is
-// quantized for the range of all its members. Not thread-safe.
+// quantized for the range of all its members. With rules.equal_addends, what an
+// op adds is a group, too. Not thread-safe.
 class TensorQuantizations {
  public:
   // `integer`: by op, whether it computes in int8. Both must outlive this.
-  TensorQuantizations(const Graph& graph, const std::vector<bool>& integer);
+  TensorQuantizations(const Graph& graph, const std::vector<bool>& integer,
+                      ScaleRules rules);
 
   // Chooses for all activations and constant operands, but weights and biases,
   // of integer ops, by `method`. Without statistics (null) all ranges are
@@ -31,8 +34,19 @@ class TensorQuantizations {
   // INVALID_ARGUMENT if a constant is not finite or the statistics have no
   // range for a tensor.
   absl::Status Choose(const v1::CalibrationStatistics* statistics,
-                      const v1::CalibrateOptions& method, ScaleRules rules,
+                      const v1::CalibrateOptions& method,
                       const std::set<TensorId>& symmetric = {});
+
+  // With equal_addends: groups of what is added, below those of their sums.
+  std::vector<RisingScales> Rising() const;
+
+  // After Choose(), last of all: makes scales of results as large as the
+  // arithmetic of the rules needs them. With equal_addends, a sum's is no
+  // smaller than that of what is added; with power_of_two, the factor of a sum
+  // of products is at most 1, as an engine shifts to the right. The latter
+  // costs nothing: results are multiples of the products' scale anyway.
+  // `weight_scales`: by op, the largest that its weights get; 0: none.
+  void RaiseResults(const std::vector<double>& weight_scales);
 
   // After Choose(): those of the tensor's group.
   ScaleRules RulesOf(TensorId id) const;
@@ -55,6 +69,7 @@ class TensorQuantizations {
 
  private:
   void Join(TensorId a, TensorId b);
+  bool HasEqualAddends(size_t op) const;
   void JoinOperands(const Op& op);
 
   const Graph& graph_;
@@ -63,7 +78,7 @@ class TensorQuantizations {
   std::map<TensorId, Quantization> quantization_;  // By group.
   std::map<TensorId, SeenValues> seen_;            // By group.
   std::set<TensorId> fixed_;                       // Groups.
-  ScaleRules rules_;
+  const ScaleRules rules_;
   std::set<TensorId> symmetric_;  // Groups.
 };
 
