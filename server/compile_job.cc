@@ -414,8 +414,10 @@ JobResult CompileJob::Finish() {
       if (result_.status.ok()) result_.status = run.status;
       *run.report.mutable_error() = ErrorToProto(run.status);
     }
-    run.report.set_calibration(run.requantized ? anew_.calibration()
-                                               : model_.calibration());
+    run.report.set_calibration(!run.requantized ? model_.calibration()
+                               : run.deployed != nullptr
+                                   ? run.deployed->calibration()
+                                   : anew_.calibration());
     if (const v1::NetworkOrigin* document = model_.document();
         document != nullptr && model_.is_imported()) {
       run.report.set_model_name(document->model_name());

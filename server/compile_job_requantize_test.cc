@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
+#include "server/kept_integers.h"
 #include "server/testing/compile_job_fixture.h"
 
 namespace edgekiln::server {
@@ -74,6 +75,30 @@ TEST_F(RequantizeJobTest, CalibrationDataGiveBetterRanges) {
   EXPECT_THAT(Bundle(result),
               AllOf(HasSubstr("statistics<statistics>"),
                     HasSubstr("chunk<chunk samples="), HasSubstr("DATA")));
+}
+
+TEST_F(RequantizeJobTest, WhatOnlyRoundsOtherwiseKeepsItsIntegers) {
+  v1::CreateJobRequest request =
+      Request("int8 net that rounds to even", {kShifts}, {v1::COMPILE}, "",
+              "samples=20");
+  const JobResult kept = Run(request);
+  ASSERT_TRUE(kept.status.ok()) << kept.status;
+  EXPECT_EQ(kept.reports[0].calibration(), "");
+  EXPECT_THAT(
+      kept.reports[0].warnings(),
+      ElementsAre(AllOf(
+          HasSubstr("(array needs zero points 0)"), HasSubstr(kIntegersKept),
+          HasSubstr("data says 20 dB"), HasSubstr("keeps its rounding"),
+          Not(HasSubstr("quantized anew")), Not(HasSubstr("--calibration")))));
+  EXPECT_THAT(Bundle(kept), Not(HasSubstr("ranges:")));
+  // Who asks for other integers gets them.
+  request.mutable_options()->mutable_quantization()->set_requantize(v1::ON);
+  const JobResult anew = Run(request);
+  ASSERT_TRUE(anew.status.ok()) << anew.status;
+  EXPECT_EQ(anew.reports[0].calibration(), "DATA");
+  EXPECT_THAT(anew.reports[0].warnings(),
+              ElementsAre(AllOf(HasSubstr("as the quantization file says"),
+                                Not(HasSubstr(kIntegersKept)))));
 }
 
 TEST_F(RequantizeJobTest, WhereTheyDoNotRandomInputsGiveThem) {

@@ -7,6 +7,7 @@
 
 #include "google/protobuf/util/message_differencer.h"
 #include "server/compile_job.h"
+#include "server/kept_integers.h"
 #include "server/requantization.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
@@ -46,7 +47,14 @@ bool DeployedModel::IsFor(const v1::QuantizationNeeds& needs,
          MessageDifferencer::Equals(chip_->recipe, chip->recipe);
 }
 
+bool DeployedModel::keeps_integers() const {
+  return std::find(quantization_.notes().begin(), quantization_.notes().end(),
+                   kIntegersKept) != quantization_.notes().end();
+}
+
 const std::string& DeployedModel::calibration() const {
+  static const auto* const kNone = new std::string();
+  if (keeps_integers()) return *kNone;
   return anew_ != nullptr ? anew_->calibration() : model_.calibration();
 }
 
@@ -86,8 +94,11 @@ void DeployedModel::StartStage() {
   v1::StageOptions options;
   *options.mutable_quantize()->mutable_needs() = needs_;
   *options.mutable_quantize()->mutable_config() = config_;
-  // Whether to quantize has been decided.
-  options.mutable_quantize()->mutable_config()->clear_requantize();
+  // Whether to quantize has been decided; of a model that came quantized, ON
+  // asks for other integers.
+  if (anew_ == nullptr || config_.requantize() != v1::ON) {
+    options.mutable_quantize()->mutable_config()->clear_requantize();
+  }
   options.mutable_quantize()->set_rank(Wants(request_, v1::QUANTIZE));
   std::vector<v1::BlobRef> inputs = CalibratedModel();
   if (anew_ != nullptr) {

@@ -71,6 +71,8 @@ class DeployedModel {
   // How schemes were chosen; empty where nothing was.
   const v1::SchemeChoice& choice() const { return choice_; }
   bool is_quantized_anew() const { return anew_ != nullptr; }
+  // Of one that came quantized, after Finish(): only its rounding is another.
+  bool keeps_integers() const;
   // What its ranges come from, as Report.calibration.
   const std::string& calibration() const;
   // What bundles and reports say of graph().

@@ -245,5 +245,18 @@ TEST(ReportBuilderTest, SaysNothingAboutNothing) {
   EXPECT_FALSE(report.has_bit_exact());
 }
 
+TEST(ReportBuilderTest, SaysHowTheTargetIsQuantizedFor) {
+  v1::QuantizationNeeds needs;
+  EXPECT_EQ(QuantizationText(needs, {}), "");
+  needs.add_per_tensor("conv2d");
+  needs.set_symmetric_activations(true);
+  needs.set_power_of_two_scales(true);
+  needs.set_equal_addends(true);
+  needs.set_rounding(v1::FLOOR);
+  EXPECT_EQ(QuantizationText(needs, {}),
+            "one weight scale per layer in conv2d; zero points 0; power-of-two "
+            "scales; one scale for what is added; results rounded down");
+}
+
 }  // namespace
 }  // namespace edgekiln::server

@@ -5,7 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "server/kept_integers.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -23,6 +25,16 @@ bool SaysHowToQuantize(const v1::CreateJobRequest& request) {
   v1::QuantizationConfig config = request.options().quantization();
   config.clear_requantize();
   return config.ByteSizeLong() > 0 || request.options().has_calibrate();
+}
+
+// `reason`: why engines do not take the model as it came.
+std::string KeptText(absl::string_view reason) {
+  return absl::StrCat(
+      "the target's engines do not round as the model does, which came "
+      "quantized (",
+      reason, "): ", kIntegersKept,
+      "; `requantize: OFF` in a quantization file keeps its rounding, on the "
+      "host");
 }
 
 }  // namespace
@@ -110,8 +122,10 @@ void ReportRequantization(const v1::CreateJobRequest& request,
     }
     return;
   }
+  const bool kept = run.deployed != nullptr && run.deployed->keeps_integers();
   std::string text =
-      AskedFor(request) == v1::ON
+      kept ? KeptText(*run.requantized)
+      : AskedFor(request) == v1::ON
           ? "the model came quantized and was quantized anew, as the "
             "quantization file says"
           : absl::StrCat(
@@ -125,7 +139,7 @@ void ReportRequantization(const v1::CreateJobRequest& request,
     const auto& notes = run.deployed->quantization().notes();
     if (!notes.empty()) absl::StrAppend(&text, "; ", *notes.rbegin());
   }
-  if (run.report.calibration().empty()) {
+  if (run.report.calibration().empty() && !kept) {
     absl::StrAppend(&text,
                     "; ranges are those that it came with: samples given by "
                     "--calibration make better ones");

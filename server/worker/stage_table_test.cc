@@ -3,6 +3,7 @@
 
 #include "server/worker/stage_table.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <string>
@@ -15,6 +16,7 @@
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
+#include "server/kept_integers.h"
 #include "server/stage_versions.h"
 #include "server/worker_limits.h"
 #include "target/builtin.h"
@@ -332,6 +334,52 @@ TEST(StageTableTest, IntegersThatNoEngineTakesAreQuantizedAnew) {
             std::string::npos);
   EXPECT_EQ(quantized.quantization().layers_size(), 0);
   EXPECT_TRUE(bench.warnings().empty());
+}
+
+// Of an engine that rounds down, whose scales are powers of two.
+TEST(StageTableTest, IntegersThatOnlyRoundOtherwiseStay) {
+  Bench bench;
+  v1::Graph came = LayerGraph();
+  came.mutable_tensors(0)
+      ->mutable_type()
+      ->mutable_quantization()
+      ->set_zero_point(0, 0);
+  bench.Put("graph", came.SerializeAsString());
+  bench.Put("source", came.SerializeAsString());
+  ResolveBuiltin("toy-shift-floor", bench);
+  v1::StageOptions unquantize;
+  unquantize.mutable_unquantize();
+  EXPECT_EQ(
+      bench.Run(unquantize, {"graph", "capabilities"}).unquantize().reason(),
+      "shifter needs rounding down");
+  v1::StageOptions synthesize;
+  synthesize.mutable_synthesize_data()->set_chunk_samples(16);
+  bench.Run(synthesize, {"graph"});
+  bench.Put("trial", bench.Get("chunk"));
+  const std::string real = bench.Get("graph");
+  v1::StageOptions quantize;
+  v1::QuantizationNeeds& needs = *quantize.mutable_quantize()->mutable_needs();
+  needs.set_power_of_two_scales(true);
+  needs.set_rounding(v1::FLOOR);
+  const auto kept =
+      bench.Run(quantize, {"graph", "statistics", "source", "trial"});
+  ASSERT_EQ(kept.quantization().notes_size(), 2);
+  EXPECT_EQ(kept.quantization().notes(0), kIntegersKept);
+  v1::Graph graph;
+  ASSERT_TRUE(graph.ParseFromString(bench.Get("graph")));
+  EXPECT_EQ(std::count_if(graph.tensors().begin(), graph.tensors().end(),
+                          [&](const v1::Tensor& tensor) {
+                            return tensor.data() == came.tensors(1).data();
+                          }),
+            1);
+  // Who says how to quantize gets that.
+  bench.Drop("graph");
+  bench.Put("graph", real);
+  quantize.mutable_quantize()->mutable_config()->set_samples(7);
+  EXPECT_EQ(bench.Run(quantize, {"graph", "statistics", "source", "trial"})
+                .quantization()
+                .notes_size(),
+            1);
 }
 
 TEST(StageTableTest, IntegersThatEnginesTakeStay) {

@@ -6,6 +6,8 @@
 #include "compiler/quantize/input_rows.h"
 #include "compiler/quantize/output_change.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/round_down.h"
+#include "server/kept_integers.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
 
@@ -15,13 +17,10 @@ namespace {
 // Of a model that was quantized anew: how far its outputs are from those of the
 // model as it came, on the calibration data or, without any, random inputs. The
 // last note says so.
-absl::Status AddChange(const StageInputs& inputs,
+absl::Status AddChange(const compiler::Graph& source, const StageInputs& inputs,
                        const std::vector<v1::Chunk>& samples,
                        const compiler::Graph& graph,
                        v1::QuantizationReport& report) {
-  EK_ASSIGN_OR_RETURN(const auto stored,
-                      inputs.ParseLarge<v1::Graph>("source"));
-  EK_ASSIGN_OR_RETURN(const compiler::Graph source, GraphOf(*stored));
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> trial,
                       inputs.ParseAll<v1::Chunk>("trial"));
   EK_ASSIGN_OR_RETURN(const std::optional<compiler::OutputChange> change,
@@ -51,26 +50,45 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> samples,
                       inputs.ParseAll<v1::Chunk>("chunk"));
-  EK_ASSIGN_OR_RETURN(compiler::QuantizedNetwork quantized,
-                      compiler::Quantize(graph, options,
-                                         {.statistics = statistics,
-                                          .samples = samples,
-                                          .progress =
-                                              [&](int64_t done, int64_t total) {
-                                                v1::StageProgress state;
-                                                state.set_done(done);
-                                                state.set_total(total);
-                                                state.set_unit("layers");
-                                                progress(state);
-                                              }}),
-                      "quantizing");
+  std::optional<compiler::Graph> source;
+  std::optional<compiler::Graph> kept;
+  if (inputs.Has("source")) {
+    EK_ASSIGN_OR_RETURN(const auto stored,
+                        inputs.ParseLarge<v1::Graph>("source"));
+    EK_ASSIGN_OR_RETURN(source, GraphOf(*stored));
+    // Who says how to quantize gets that.
+    if (options.config().ByteSizeLong() == 0) {
+      kept = compiler::RoundedDown(*source, options.needs());
+    }
+  }
+  compiler::QuantizedNetwork quantized;
+  if (kept) {
+    quantized.report = compiler::ReportOfKept(*kept);
+    quantized.report.add_notes(kIntegersKept);
+    quantized.graph = *std::move(kept);
+  } else {
+    EK_ASSIGN_OR_RETURN(
+        quantized,
+        compiler::Quantize(graph, options,
+                           {.statistics = statistics,
+                            .samples = samples,
+                            .progress =
+                                [&](int64_t done, int64_t total) {
+                                  v1::StageProgress state;
+                                  state.set_done(done);
+                                  state.set_total(total);
+                                  state.set_unit("layers");
+                                  progress(state);
+                                }}),
+        "quantizing");
+  }
   compiler::AddInputRows(graph, quantized.graph, statistics, quantized.report);
   StageOutput output;
-  if (inputs.Has("source")) {
+  if (source) {
     EK_RETURN_IF_ERROR(
-        AddChange(inputs, samples, quantized.graph, quantized.report));
-    output.summary.mutable_quantization()->add_notes(
-        *quantized.report.notes().rbegin());
+        AddChange(*source, inputs, samples, quantized.graph, quantized.report));
+    *output.summary.mutable_quantization()->mutable_notes() =
+        quantized.report.notes();
   }
   if (options.rank()) {
     *output.summary.mutable_quantization() = quantized.report;

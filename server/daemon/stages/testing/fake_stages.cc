@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/sweep.pb.h"
 #include "proto/convert.h"
+#include "server/kept_integers.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -437,6 +438,11 @@ class FakeStage {
         if (absl::StrContains(all_, "unquantizable") &&
             options_.quantize().needs().per_tensor_size() > 0) {
           return UserError("no such form");
+        }
+        if (absl::StrContains(Input("source"), "rounds to even") &&
+            options_.quantize().config().ByteSizeLong() == 0) {
+          result_.mutable_summary()->mutable_quantization()->add_notes(
+              kIntegersKept);
         }
         if (!Input("source").empty()) {
           result_.mutable_summary()->mutable_quantization()->add_notes(
