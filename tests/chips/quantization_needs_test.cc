@@ -70,6 +70,17 @@ const Chip kChips[] = {
      R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
      R"(per_tensor: "fully_connected" symmetric_activations: true )"
      "power_of_two_scales: true"},
+    // Results are clamp(sum >> n), of an addition (a + b) >> n.
+    {"OneScaleOfAddends",
+     "toy-shift",
+     {{"down\"\n  unit: \"\"\n  default_value: 1",
+       "down\"\n  unit: \"\"\n  default_value: 0"},
+      {"requantization: SHIFT\n      roundings: FLOOR\n    }",
+       "requantization: SHIFT\n      roundings: FLOOR\n"
+       "      one_input_scale: true\n      largest_shift: 31\n    }"}},
+     R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
+     R"(per_tensor: "fully_connected" symmetric_activations: true )"
+     "power_of_two_scales: true rounding: FLOOR equal_addends: true"},
 };
 
 absl::StatusOr<v1::ResolvedTarget> TargetOf(const Chip& chip) {
@@ -194,6 +205,7 @@ std::vector<NeedsCase> AllCases() {
   cases.push_back({&kChips[3], "resnet8_fp32.onnx"});
   cases.push_back({&kChips[3], "docs/example/digits.onnx"});
   cases.push_back({&kChips[4], "resnet8_fp32.onnx"});
+  cases.push_back({&kChips[5], "resnet8_fp32.onnx"});
   for (const char* model : {"mnist_cnn_fp32.onnx", "lenet_fp32.onnx",
                             "mnist_mlp_fp32.onnx", "microkws_fp32.onnx"}) {
     cases.push_back({&kChips[0], model});
