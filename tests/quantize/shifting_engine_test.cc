@@ -212,8 +212,10 @@ std::vector<v1::Chunk> RandomInputs(const Graph& graph) {
     scale = graph.tensors[op.outputs[0]].quantization->scale[0];
     break;
   }
-  auto chunks =
-      compiler::SynthesizeData({}, compiler::InputsOf(GraphToProto(graph)));
+  v1::SynthesizeDataOptions options;
+  options.set_chunk_samples(16);
+  auto chunks = compiler::SynthesizeData(
+      options, compiler::InputsOf(GraphToProto(graph)).types);
   EXPECT_TRUE(chunks.ok()) << chunks.status();
   for (v1::Chunk& chunk : *chunks) {
     std::string& bytes = *chunk.mutable_arrays(0)->mutable_data();
