@@ -95,11 +95,11 @@ Task<absl::StatusOr<TargetBinary>> TargetStages::Compile(
         co_await MakeFirmware(request_, resolved.summary().target(), machine,
                               recipe.c(), context_, run_));
     co_return TargetBinary{.program = firmware.program,
-                     .constants = firmware.elf,
-                     .machine = machine,
-                     .firmware = firmware,
-                     .is_simulated = firmware.is_simulated,
-                     .emitting = firmware.emitting};
+                           .constants = firmware.elf,
+                           .machine = machine,
+                           .firmware = firmware,
+                           .is_simulated = firmware.is_simulated,
+                           .emitting = firmware.emitting};
   }
 
   EK_CO_ASSIGN_OR_RETURN(

@@ -113,9 +113,10 @@ class CallWriter {
     pointers.resize(kEntryPointers, "0");
     absl::string_view function = call.function();
     absl::ConsumePrefix(&function, "$");
-    const int64_t entry = w_.AddEntry(
-        w_.Use(function), absl::StrCat("{", absl::StrJoin(pointers, ", "), "}, ",
-                                       w_.AddressOfOut(0), ", ", values));
+    const int64_t entry =
+        w_.AddEntry(w_.Use(function),
+                    absl::StrCat("{", absl::StrJoin(pointers, ", "), "}, ",
+                                 w_.AddressOfOut(0), ", ", values));
     w_.code().Line("const struct ", type,
                    " *const e = ", w_.Use("hidden_entry"), "(", w_.TableName(),
                    " + ", entry, ");");

@@ -392,9 +392,8 @@ class Inference {
         Addresses bytes = OffsetsOf(operand.extents, operand.terms,
                                     operand.bytes, /*first=*/0, /*group=*/0);
         for (uint64_t& each : bytes) {
-          each = static_cast<uint64_t>(
-              NaivePlace(operand.address + static_cast<int64_t>(each),
-                         operand.group));
+          each = static_cast<uint64_t>(NaivePlace(
+              operand.address + static_cast<int64_t>(each), operand.group));
         }
         Touch(index, operand.memory, bytes, writes);
         if (!Fine()) return;

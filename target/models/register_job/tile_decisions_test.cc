@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "edgekiln/v1/engines/dla.pb.h"
+#include "edgekiln/v1/target.pb.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::target {
@@ -62,7 +62,7 @@ TEST(TileDecisionsTest, OthersAreRefused) {
     std::string what;
   } kCases[] = {
       {google::protobuf::Any(), "the engine model cannot read the decisions"},
-      {Packed(v1::dla::TileRecipe()),
+      {Packed(v1::Setting()),
        "the engine model cannot read the decisions"},
       {unknown, "the decisions are not in the form of the message"},
       {broken, "the decisions are not in the form of the message"},

@@ -103,16 +103,16 @@ struct dla_encoding {
 struct dla_model {
   /* Set by the user. SRAM addresses begin at 0; the maps have a bit for each of
    * its bytes. */
-  const struct dla_encoding *encoding;
-  uint8_t *sram;
-  uint8_t *written;
-  uint8_t *read;
+  const struct dla_encoding* encoding;
+  uint8_t* sram;
+  uint8_t* written;
+  uint8_t* read;
   uint64_t sram_bytes;
   /* Where system memory has these bytes; 0: nowhere, or it is read-only. */
-  uint8_t *(*system)(uint64_t address, uint64_t bytes, int is_write);
+  uint8_t* (*system)(uint64_t address, uint64_t bytes, int is_write);
 
   /* What is wrong, 0 if nothing, and with which word of the stream. */
-  const char *error;
+  const char* error;
   uint64_t word;
 
   /* Of the stream that runs. */
@@ -125,23 +125,23 @@ struct dla_model {
 
 /* Runs words [first, end) of a stream (end 0: all that follow) as a stream of
  * their own. Returns 0, or 1 with `error` and `word` set. */
-int dla_model_run(struct dla_model *model, const uint8_t *stream,
+int dla_model_run(struct dla_model* model, const uint8_t* stream,
                   uint64_t stream_bytes, uint32_t first, uint32_t end);
 
 /* Of dla_compute.c: a compute command with the registers that are set. */
-void dla_compute(struct dla_model *model, enum dla_command command,
+void dla_compute(struct dla_model* model, enum dla_command command,
                  int half_even);
 
 /* Of dla_sram.c. Each sets `error`, unless it is set, where the rules of
  * section 4 are broken. Notes that a command reads bytes. */
-void dla_read(struct dla_model *model, uint64_t address, uint64_t bytes);
+void dla_read(struct dla_model* model, uint64_t address, uint64_t bytes);
 /* The same for bytes that it writes, which it must not read. */
-void dla_write(struct dla_model *model, uint64_t address, uint64_t bytes);
+void dla_write(struct dla_model* model, uint64_t address, uint64_t bytes);
 /* Bytes that the DMA brings or takes. */
-uint8_t *dla_transfer(struct dla_model *model, uint64_t address, uint64_t bytes,
+uint8_t* dla_transfer(struct dla_model* model, uint64_t address, uint64_t bytes,
                       int is_write);
 /* Forgets what the command read. */
-void dla_forget_reads(struct dla_model *model);
-void dla_fail(struct dla_model *model, const char *what);
+void dla_forget_reads(struct dla_model* model);
+void dla_fail(struct dla_model* model, const char* what);
 
 #endif /* DLA_MODEL_H_ */

@@ -59,7 +59,7 @@ static inline int64_t half_even_ratio(int64_t sum, int64_t n) {
   return quotient;
 }
 
-static inline int64_t clamped(const struct dla_model *m, int64_t value) {
+static inline int64_t clamped(const struct dla_model* m, int64_t value) {
   return limited(value, m->registers[DLA_CLAMP_MIN],
                  m->registers[DLA_CLAMP_MAX]);
 }
@@ -73,29 +73,29 @@ struct tensor {
   uint64_t size; /* Of an element, in bytes. */
 };
 
-static inline int64_t load8(const struct dla_model *m, uint64_t at) {
+static inline int64_t load8(const struct dla_model* m, uint64_t at) {
   const int64_t byte = m->sram[at];
   return byte < 128 ? byte : byte - 256;
 }
 
-static inline int32_t load32(const struct dla_model *m, uint64_t at) {
+static inline int32_t load32(const struct dla_model* m, uint64_t at) {
   return wrapped((uint64_t)m->sram[at] | (uint64_t)m->sram[at + 1] << 8 |
                  (uint64_t)m->sram[at + 2] << 16 |
                  (uint64_t)m->sram[at + 3] << 24);
 }
 
-static inline void store8(struct dla_model *m, uint64_t at, int64_t value) {
+static inline void store8(struct dla_model* m, uint64_t at, int64_t value) {
   m->sram[at] = (uint8_t)(value & 255);
 }
 
-static inline void store32(struct dla_model *m, uint64_t at, int64_t value) {
+static inline void store32(struct dla_model* m, uint64_t at, int64_t value) {
   int i;
   for (i = 0; i < 4; ++i) {
     m->sram[at + (uint64_t)i] = (uint8_t)(((uint64_t)value >> (8 * i)) & 255);
   }
 }
 
-static inline uint64_t at(const struct tensor *t, int64_t y, int64_t x,
+static inline uint64_t at(const struct tensor* t, int64_t y, int64_t x,
                           int64_t c) {
   return t->address + (uint64_t)y * t->row_pitch +
          (uint64_t)x * t->pixel_pitch + (uint64_t)c * t->size;
@@ -107,7 +107,7 @@ struct entry {
   int32_t bias, multiplier, shift;
 };
 
-static inline struct entry entry_of(const struct dla_model *m,
+static inline struct entry entry_of(const struct dla_model* m,
                                     int64_t channel) {
   const uint64_t at = (uint64_t)m->registers[DLA_TABLE_ADDR] +
                       (uint64_t)channel * kTableEntryBytes;
@@ -120,29 +120,29 @@ static inline struct entry entry_of(const struct dla_model *m,
 
 /* What a command reads and writes of tensors. Rules that are broken are errors
  * of the model. */
-struct tensor dla_tensor(const struct dla_model *m, enum dla_register address,
+struct tensor dla_tensor(const struct dla_model* m, enum dla_register address,
                          enum dla_register row_pitch, int64_t h, int64_t w,
                          int64_t c, uint64_t size);
-void dla_read_tensor(struct dla_model *m, const struct tensor *t);
-void dla_write_tensor(struct dla_model *m, const struct tensor *t);
+void dla_read_tensor(struct dla_model* m, const struct tensor* t);
+void dla_write_tensor(struct dla_model* m, const struct tensor* t);
 /* Of a windowed input, only what some window covers is read. */
-void dla_read_window(struct dla_model *m, const struct tensor *in,
+void dla_read_window(struct dla_model* m, const struct tensor* in,
                      int64_t dilation_h, int64_t dilation_w);
 /* The table of OUT_C entries. */
-void dla_read_table(struct dla_model *m, int has_factors);
+void dla_read_table(struct dla_model* m, int has_factors);
 
 /* Whether registers are written and in range: extents and places of IN and OUT,
  * places of IN2, window without dilation, and so on. */
-int dla_are(struct dla_model *m, const uint8_t *list, int count, int64_t low,
-            int64_t high, const char *what);
-int dla_has_one(struct dla_model *m, enum dla_register r, int64_t low,
-                int64_t high, const char *what);
-int dla_has_shape(struct dla_model *m);
-int dla_has_second(struct dla_model *m);
-int dla_has_window(struct dla_model *m);
-int dla_has_clamp(struct dla_model *m);
-int dla_has_zero_point(struct dla_model *m, enum dla_register r);
-int dla_has_factor(struct dla_model *m, enum dla_register multiplier);
+int dla_are(struct dla_model* m, const uint8_t* list, int count, int64_t low,
+            int64_t high, const char* what);
+int dla_has_one(struct dla_model* m, enum dla_register r, int64_t low,
+                int64_t high, const char* what);
+int dla_has_shape(struct dla_model* m);
+int dla_has_second(struct dla_model* m);
+int dla_has_window(struct dla_model* m);
+int dla_has_clamp(struct dla_model* m);
+int dla_has_zero_point(struct dla_model* m, enum dla_register r);
+int dla_has_factor(struct dla_model* m, enum dla_register multiplier);
 
 #define DLA_ARE(list, low, high, what) \
   dla_are(m, list, (int)(sizeof(list)), low, high, what)
@@ -150,6 +150,6 @@ int dla_has_factor(struct dla_model *m, enum dla_register multiplier);
 #define DLA_ANY ((int64_t)1 << 40)
 
 /* Of dla_dot.c: a command with weights. */
-void dla_dot(struct dla_model *m, enum dla_command command, int half_even);
+void dla_dot(struct dla_model* m, enum dla_command command, int half_even);
 
 #endif /* DLA_OPERANDS_H_ */

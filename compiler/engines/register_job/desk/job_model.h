@@ -11,7 +11,8 @@
 
 #include "desk.h"
 
-/* What the expressions of a descriptor call; a choice looks at one side only. */
+/* What the expressions of a descriptor call; a choice looks at one side only.
+ */
 #define select(c, a, b) ((c) != 0 ? (a) : (b))
 
 static inline int64_t floordiv(int64_t a, int64_t b) {
@@ -100,31 +101,31 @@ struct job_register {
 /* What a descriptor says of an engine. */
 struct job_engine {
   int32_t memory;
-  const struct job_register *registers;
+  const struct job_register* registers;
   int register_count;
   uint32_t start_offset, start_value;
   uint32_t status_offset, status_mask, status_done;
   /* The variables of a job, from what registers hold. */
-  void (*decode)(const int64_t *held, int64_t *variables);
+  void (*decode)(const int64_t* held, int64_t* variables);
   /* Which job has the code, -1: none; its kernel and the range of weights. */
-  int (*find)(int64_t code, int *kernel, int *least_weight, int *most_weight);
+  int (*find)(int64_t code, int* kernel, int* least_weight, int* most_weight);
   /* Where the elements of the job's operands lie. */
-  void (*place)(int job, const int64_t *variables,
-                struct job_operand *operands);
+  void (*place)(int job, const int64_t* variables,
+                struct job_operand* operands);
 };
 
 /* What an engine holds; all 0 after power-up. */
 struct job_state {
   int64_t held[256];
   /* What is wrong, 0 if nothing, and where: an offset or an address. */
-  const char *error;
+  const char* error;
   uint64_t where;
 };
 
 /* Both set `error` for what sections 2 and 6 do not allow. */
-void job_write(const struct job_engine *engine, struct job_state *state,
+void job_write(const struct job_engine* engine, struct job_state* state,
                uint32_t offset, uint32_t value);
-uint32_t job_read(const struct job_engine *engine, struct job_state *state,
+uint32_t job_read(const struct job_engine* engine, struct job_state* state,
                   uint32_t offset);
 
 /* Of job_kernels.c: a job whose operands are found. Offsets of an element are
@@ -133,12 +134,12 @@ enum { JOB_MOST_EXTENT = 65536 };
 struct job {
   enum job_kernel kernel;
   int64_t v[JOB_VARIABLES];
-  uint8_t *operands[JOB_OPERANDS];
-  const uint8_t *table;
+  uint8_t* operands[JOB_OPERANDS];
+  const uint8_t* table;
   int least_weight, most_weight;
-  const char *error;
+  const char* error;
 };
 extern int64_t job_offsets[JOB_OPERANDS][4][JOB_MOST_EXTENT];
-void job_compute(struct job *job);
+void job_compute(struct job* job);
 
 #endif /* JOB_MODEL_H_ */

@@ -11,7 +11,7 @@ typedef enum {
 } arm_cmsis_nn_status;
 
 typedef struct {
-  void *buf;
+  void* buf;
   int32_t size;
 } cmsis_nn_context;
 typedef struct {
@@ -24,8 +24,8 @@ typedef struct {
   int32_t min, max;
 } cmsis_nn_activation;
 typedef struct {
-  int32_t *multiplier;
-  int32_t *shift;
+  int32_t* multiplier;
+  int32_t* shift;
 } cmsis_nn_per_channel_quant_params;
 typedef struct {
   int32_t multiplier, shift;
@@ -51,12 +51,12 @@ static inline int8_t ek_finish(int32_t sum, int32_t multiplier, int32_t shift,
 }
 
 static inline arm_cmsis_nn_status arm_convolve_wrapper_s8(
-    const cmsis_nn_context *ctx, const cmsis_nn_conv_params *conv,
-    const cmsis_nn_per_channel_quant_params *quant,
-    const cmsis_nn_dims *input_dims, const int8_t *input,
-    const cmsis_nn_dims *filter_dims, const int8_t *filter,
-    const cmsis_nn_dims *bias_dims, const int32_t *bias,
-    const cmsis_nn_dims *output_dims, int8_t *output) {
+    const cmsis_nn_context* ctx, const cmsis_nn_conv_params* conv,
+    const cmsis_nn_per_channel_quant_params* quant,
+    const cmsis_nn_dims* input_dims, const int8_t* input,
+    const cmsis_nn_dims* filter_dims, const int8_t* filter,
+    const cmsis_nn_dims* bias_dims, const int32_t* bias,
+    const cmsis_nn_dims* output_dims, int8_t* output) {
   const cmsis_nn_dims x = *input_dims, f = *filter_dims, y = *output_dims;
   int32_t n, oy, ox, o, ky, kx, c;
   if (ctx->buf == 0 || ctx->size < 4 * x.c * f.h * f.w || bias_dims->c != y.c) {
@@ -91,12 +91,12 @@ static inline arm_cmsis_nn_status arm_convolve_wrapper_s8(
 }
 
 static inline arm_cmsis_nn_status arm_fully_connected_s8(
-    const cmsis_nn_context *ctx, const cmsis_nn_fc_params *fc,
-    const cmsis_nn_per_tensor_quant_params *quant,
-    const cmsis_nn_dims *input_dims, const int8_t *input,
-    const cmsis_nn_dims *filter_dims, const int8_t *filter,
-    const cmsis_nn_dims *bias_dims, const int32_t *bias,
-    const cmsis_nn_dims *output_dims, int8_t *output) {
+    const cmsis_nn_context* ctx, const cmsis_nn_fc_params* fc,
+    const cmsis_nn_per_tensor_quant_params* quant,
+    const cmsis_nn_dims* input_dims, const int8_t* input,
+    const cmsis_nn_dims* filter_dims, const int8_t* filter,
+    const cmsis_nn_dims* bias_dims, const int32_t* bias,
+    const cmsis_nn_dims* output_dims, int8_t* output) {
   int32_t n, o, k;
   (void)ctx;
   if (bias_dims->c != output_dims->c) return ARM_CMSIS_NN_ARG_ERROR;
