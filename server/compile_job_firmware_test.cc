@@ -94,14 +94,6 @@ TEST_F(FirmwareJobTest, WhatNothingSimulatesHasTheReferencesAccuracy) {
                                 HasSubstr("reference interpreter's"))));
 }
 
-TEST_F(FirmwareJobTest, ACompilerThatIsNotUsedForTheProcessorIsRefused) {
-  v1::CreateJobRequest request = Request("int8 net", {kCore}, {v1::PROFILE});
-  request.mutable_options()->set_compiler(v1::CLANG);
-  const JobResult result = Run(request);
-  EXPECT_THAT(std::string(result.status.message()),
-              HasSubstr("no clang is used for rv32imc"));
-}
-
 TEST_F(FirmwareJobTest, WhatTheCompilerFindsTooLargeGetsSmallerKernels) {
   const JobResult result =
       Run(Request("int8 net", {"none;runs C, small flash"}, {v1::COMPILE}));

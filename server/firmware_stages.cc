@@ -7,7 +7,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "server/stage_results.h"
@@ -25,23 +24,6 @@ constexpr v1::CRecipe::Kernels kTries[] = {
 v1::CompilerFamily FamilyOf(const v1::CreateJobRequest& request) {
   const v1::CompilerFamily asked = request.options().compiler();
   return asked == v1::COMPILER_FAMILY_UNSPECIFIED ? v1::GCC : asked;
-}
-
-absl::Status UnknownCompiler(const target::ProcessorInfo& processor,
-                             v1::CompilerFamily family) {
-  std::vector<absl::string_view> names;
-  for (const target::CompilerUse& use : processor.compilers) {
-    names.push_back(target::CompilerFamilyName(use.family));
-  }
-  names.push_back(target::CompilerFamilyName(v1::NO_COMPILER));
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.fault = Fault::kUser,
-       .reason = "COMPILER_UNKNOWN",
-       .what = absl::StrCat("no ", target::CompilerFamilyName(family),
-                            " is used for ", processor.name),
-       .limit = absl::StrJoin(names, ", "),
-       .fix = absl::StrCat("--compiler ", names[0])});
 }
 
 // Without a compiler there is nothing better to go by.
@@ -213,7 +195,7 @@ Task<absl::StatusOr<Firmware>> MakeFirmware(
   const target::CompilerUse* const use =
       target::FindCompiler(target.processor(), family);
   if (use == nullptr && family != v1::NO_COMPILER) {
-    co_return UnknownCompiler(*processor, family);
+    co_return absl::InternalError("a processor without that compiler");
   }
   std::vector<v1::BlobRef> refused;
   absl::StatusOr<Firmware> made = co_await Make(recipe.kernels(), family, use,

@@ -37,8 +37,7 @@ absl::Status CheckHotSpots(const v1::CreateJobRequest& request,
 
 // C code of run.deployed, and what the compiler that the request asks for makes
 // of it. Also notes the compiler in the report. `machine` and `recipe` are
-// those of `target`. Arguments must outlive the task. INVALID_ARGUMENT with
-// reason COMPILER_UNKNOWN if there is no such compiler for the processor.
+// those of `target`. Arguments must outlive the task.
 Task<absl::StatusOr<Firmware>> MakeFirmware(
     const v1::CreateJobRequest& request, const v1::StageSummary::Target& target,
     const v1::BlobRef& machine, const v1::CRecipe& recipe, JobContext& context,

@@ -1,52 +1,81 @@
 #include "target/firmware.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 namespace edgekiln::target {
 namespace {
 
-CompilerUse RiscvGcc(const std::string& march, const std::string& mabi) {
+CompilerUse Gcc(std::string program, std::string package,
+                std::vector<std::string> flags) {
   return {.family = v1::GCC,
-          .program = "riscv64-unknown-elf-gcc",
-          .package = "gcc-riscv64-unknown-elf",
-          // The libraries that Debian's compiler brings are those of the
-          // specification of 2019, in which csr instructions belong to "i".
-          .flags = {"-march=" + march, "-mabi=" + mabi, "-misa-spec=2.2"}};
+          .program = std::move(program),
+          .linker = "",
+          .package = std::move(package),
+          .flags = std::move(flags)};
 }
 
-CompilerUse ArmGcc(const std::vector<std::string>& flags) {
-  CompilerUse use = {.family = v1::GCC,
-                     .program = "arm-none-eabi-gcc",
-                     .package = "gcc-arm-none-eabi",
-                     .flags = {"-mthumb"}};
-  use.flags.insert(use.flags.end(), flags.begin(), flags.end());
-  return use;
+CompilerUse Clang(std::vector<std::string> flags) {
+  return {.family = v1::CLANG,
+          .program = "clang",
+          .linker = "ld.lld",
+          .package = "clang lld",
+          .flags = std::move(flags)};
+}
+
+ProcessorInfo Riscv(v1::Processor processor, const std::string& march,
+                    const std::string& mabi) {
+  const std::vector<std::string> flags = {"-march=" + march, "-mabi=" + mabi};
+  std::vector<std::string> gcc = flags;
+  // Csr instructions belong to "i" there, which later specifications split.
+  gcc.emplace_back("-misa-spec=2.2");
+  std::vector<std::string> clang = {"--target=riscv32-unknown-elf"};
+  clang.insert(clang.end(), flags.begin(), flags.end());
+  return {.processor = processor,
+          .name = march,
+          .is_simulated = true,
+          .compilers = {Gcc("riscv64-unknown-elf-gcc",
+                            "gcc-riscv64-unknown-elf", std::move(gcc)),
+                        Clang(std::move(clang))}};
+}
+
+// `architecture`: of clang's name of the target.
+ProcessorInfo Arm(v1::Processor processor, std::string name,
+                  const std::string& architecture,
+                  const std::vector<std::string>& flags) {
+  std::vector<std::string> gcc = {"-mthumb"};
+  gcc.insert(gcc.end(), flags.begin(), flags.end());
+  std::vector<std::string> clang = {"--target=" + architecture + "-none-eabi"};
+  clang.insert(clang.end(), flags.begin(), flags.end());
+  return {.processor = processor,
+          .name = std::move(name),
+          .is_simulated = false,
+          .compilers = {
+              Gcc("arm-none-eabi-gcc", "gcc-arm-none-eabi", std::move(gcc)),
+              Clang(std::move(clang))}};
 }
 
 std::vector<ProcessorInfo> MakeProcessors() {
   return {
-      {v1::RV32IM, "rv32im", true, {RiscvGcc("rv32im", "ilp32")}},
-      {v1::RV32IMC, "rv32imc", true, {RiscvGcc("rv32imc", "ilp32")}},
-      {v1::RV32IMF, "rv32imf", true, {RiscvGcc("rv32imf", "ilp32f")}},
-      {v1::CORTEX_M0PLUS,
-       "cortex-m0plus",
-       false,
-       {ArmGcc({"-mcpu=cortex-m0plus", "-mfloat-abi=soft"})}},
-      {v1::CORTEX_M4,
-       "cortex-m4",
-       false,
-       {ArmGcc({"-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"})}},
-      {v1::CORTEX_M7,
-       "cortex-m7",
-       false,
-       {ArmGcc({"-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"})}},
-      {v1::CORTEX_M55,
-       "cortex-m55",
-       false,
-       {ArmGcc({"-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"})}},
-      {v1::X86_64,
-       "x86-64",
-       false,
-       {{v1::GCC, "gcc", "gcc", {"-march=x86-64"}},
-        {v1::CLANG, "clang", "clang", {"-march=x86-64"}}}},
+      Riscv(v1::RV32IM, "rv32im", "ilp32"),
+      Riscv(v1::RV32IMC, "rv32imc", "ilp32"),
+      Riscv(v1::RV32IMF, "rv32imf", "ilp32f"),
+      // Gcc's jumps by tables go through functions of its library there.
+      Arm(v1::CORTEX_M0PLUS, "cortex-m0plus", "thumbv6m",
+          {"-mcpu=cortex-m0plus", "-mfloat-abi=soft", "-fno-jump-tables"}),
+      Arm(v1::CORTEX_M4, "cortex-m4", "thumbv7em",
+          {"-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"}),
+      Arm(v1::CORTEX_M7, "cortex-m7", "thumbv7em",
+          {"-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"}),
+      Arm(v1::CORTEX_M55, "cortex-m55", "thumbv8.1m.main",
+          {"-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"}),
+      {.processor = v1::X86_64,
+       .name = "x86-64",
+       .is_simulated = false,
+       .compilers = {Gcc("gcc", "gcc", {"-march=x86-64"}),
+                     Clang({"--target=x86_64-unknown-linux-gnu",
+                            "-march=x86-64"})}},
   };
 }
 
@@ -117,8 +146,9 @@ std::vector<std::string> CompileFlags(const CompilerUse& use) {
     flags.insert(flags.end(), more.begin(), more.end());
   };
   add({"-std=c99", "-O2", "-ffreestanding",
-       // The linker script places the arena by its section.
-       "-fdata-sections",
+       // The linker script places the arena by its section, and drops the
+       // functions that nothing calls.
+       "-fdata-sections", "-ffunction-sections",
        // As the reference rounds: after every operation.
        "-ffp-contract=off", "-fno-tree-vectorize"});
   if (use.family == v1::GCC) {
@@ -133,13 +163,32 @@ std::vector<std::string> CompileFlags(const CompilerUse& use) {
   return flags;
 }
 
+const std::string& LinkProgram(const CompilerUse& use) {
+  return use.linker.empty() ? use.program : use.linker;
+}
+
 std::vector<std::string> LinkFlags(const CompilerUse& use) {
+  if (!use.linker.empty()) {
+    return {
+        "-static",     "--threads=1", "--gc-sections", "--build-id=none", "-z",
+        "noexecstack", "-T",          "firmware.ld"};
+  }
   std::vector<std::string> flags = use.flags;
   for (const char* flag :
-       {"-nostdlib", "-nostartfiles", "-static", "-no-pie",
+       {"-nostdlib", "-nostartfiles", "-static", "-no-pie", "-Wl,--gc-sections",
         "-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,-T,firmware.ld"}) {
     flags.emplace_back(flag);
   }
+  return flags;
+}
+
+std::vector<std::string> LengthFlags(const CompilerUse& use,
+                                     int64_t flash_bytes, int64_t ram_bytes) {
+  std::vector<std::string> flags = {
+      absl::StrCat("--defsym=ek_flash_bytes=", flash_bytes),
+      absl::StrCat("--defsym=ek_ram_bytes=", ram_bytes), "--no-check-sections"};
+  if (!use.linker.empty()) return flags;
+  for (std::string& flag : flags) flag = absl::StrCat("-Wl,", flag);
   return flags;
 }
 

@@ -16,9 +16,10 @@ namespace edgekiln::target {
 // How one family of compilers compiles for a processor.
 struct CompilerUse {
   v1::CompilerFamily family{};
-  std::string program;             // Found in PATH.
-  std::string package;             // Of Debian, that has it.
-  std::vector<std::string> flags;  // Choose the processor; no others.
+  std::string program;  // Found in PATH.
+  std::string linker;   // Found there, too; empty: the program links.
+  std::string package;  // Of Debian, that has them; several: "clang lld".
+  std::vector<std::string> flags;  // What the processor asks for; no others.
 };
 
 struct ProcessorInfo {
@@ -48,8 +49,15 @@ absl::Span<const InstructionClass> InstructionClasses();
 // How a file of a network is compiled: for the processor, as the reference
 // computes, without a library.
 std::vector<std::string> CompileFlags(const CompilerUse& use);
-// How the objects are linked, with firmware.ld beside them.
+// What links: use.linker, or use.program.
+const std::string& LinkProgram(const CompilerUse& use);
+// How it links the objects, with firmware.ld beside them. No library is linked:
+// what compilers call is in the firmware's own sources.
 std::vector<std::string> LinkFlags(const CompilerUse& use);
+// The same for memories of other lengths than those in firmware.ld, which may
+// overlap then.
+std::vector<std::string> LengthFlags(const CompilerUse& use,
+                                     int64_t flash_bytes, int64_t ram_bytes);
 
 }  // namespace edgekiln::target
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,10 +35,26 @@ TEST(FirmwareTest, EveryProcessorHasABuiltInTarget) {
     ASSERT_TRUE(resolved.ok()) << resolved.status();
     EXPECT_EQ(resolved->machine().firmware().processor(), info.processor);
     EXPECT_EQ(resolved->machine().host_name(), info.name);
-    EXPECT_NE(FindCompiler(info.processor, v1::GCC), nullptr) << info.name;
+    for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
+      EXPECT_NE(FindCompiler(info.processor, family), nullptr) << info.name;
+    }
     EXPECT_EQ(FindCompiler(info.processor, v1::NO_COMPILER), nullptr);
   }
   EXPECT_EQ(FindProcessor(v1::PROCESSOR_UNSPECIFIED), nullptr);
+}
+
+TEST(FirmwareTest, NoLibraryIsLinked) {
+  for (const ProcessorInfo& info : Processors()) {
+    for (const CompilerUse& use : info.compilers) {
+      const std::string flags = absl::StrJoin(LinkFlags(use), " ");
+      EXPECT_THAT(flags, testing::Not(HasSubstr("-l"))) << use.program;
+      EXPECT_THAT(flags, HasSubstr("--gc-sections")) << use.program;
+      EXPECT_EQ(LinkProgram(use),
+                use.family == v1::CLANG ? "ld.lld" : use.program);
+      EXPECT_THAT(LengthFlags(use, 5, 6)[0],
+                  testing::EndsWith("--defsym=ek_flash_bytes=5"));
+    }
+  }
 }
 
 TEST(FirmwareTest, CostsWaitsAndRecipesResolve) {

@@ -30,7 +30,6 @@ namespace {
 constexpr size_t kMaxVersionBytes = 32;
 constexpr int64_t kMaxAnswerBytes = 64 << 10;
 constexpr int64_t kMaxMemoryBytes = int64_t{1} << 20;
-constexpr char kLibrary[] = "libgcc.a";
 // Small enough to stay in the caches of a core.
 constexpr int64_t kChunkBytes = int64_t{128} << 10;
 constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
@@ -68,17 +67,6 @@ std::string RealPath(const std::string& path) {
   return error ? path : real.string();
 }
 
-// The sets of flags that choose a processor, of this program; each once.
-std::vector<std::vector<std::string>> FlagsOf(const std::string& program) {
-  std::vector<std::vector<std::string>> all;
-  for (const target::ProcessorInfo& info : target::Processors()) {
-    for (const target::CompilerUse& use : info.compilers) {
-      if (use.program == program) all.push_back(use.flags);
-    }
-  }
-  return all;
-}
-
 // Describes one compiler.
 class Finder {
  public:
@@ -99,22 +87,12 @@ class Finder {
           absl::StrCat("its version is '", SanitizeText(version, 64), "'"));
     }
     EK_RETURN_IF_ERROR(Hash("driver", program_));
-    // gcc's own driver computes nothing.
-    if (use_.family == v1::CLANG) EK_RETURN_IF_ERROR(HashLibraries(program_));
-    const std::vector<std::string> parts =
-        use_.family == v1::CLANG
-            ? std::vector<std::string>{"ld"}
-            : std::vector<std::string>{"cc1", "collect2", "as", "ld"};
-    bool first = true;
-    for (const std::vector<std::string>& flags : FlagsOf(use_.program)) {
-      EK_ASSIGN_OR_RETURN(const SearchFolders folders, FoldersWith(flags));
-      if (std::exchange(first, false)) {
-        EK_RETURN_IF_ERROR(HashParts(parts, folders.programs));
-      }
-      EK_ASSIGN_OR_RETURN(const std::string file,
-                          Find(kLibrary, folders.libraries));
-      EK_RETURN_IF_ERROR(
-          Hash(absl::StrCat(kLibrary, " ", absl::StrJoin(flags, " ")), file));
+    if (use_.family == v1::CLANG) {
+      EK_RETURN_IF_ERROR(HashLibraries(program_));
+      EK_RETURN_IF_ERROR(HashLinker());
+    } else {
+      // gcc's own driver computes nothing.
+      EK_RETURN_IF_ERROR(HashParts());
     }
     v1::Compiler& compiler = known_.compiler;
     compiler.set_family(use_.family);
@@ -158,24 +136,19 @@ class Finder {
         absl::StrJoin(run.arguments, " "), " ended with ", EndText(end, run)));
   }
 
-  // Where it looks for its parts, separated by ':'.
-  struct SearchFolders {
-    std::string programs;
-    std::string libraries;
-  };
-  absl::StatusOr<SearchFolders> FoldersWith(std::vector<std::string> flags) {
+  // The folders where it looks for its parts, separated by ':'.
+  absl::StatusOr<std::string> ProgramFolders() {
     // All of it at once: starting a compiler takes longer than its answer.
-    flags.emplace_back("-print-search-dirs");
-    EK_ASSIGN_OR_RETURN(const std::string output, Output(program_, flags));
-    SearchFolders folders;
+    std::vector<std::string> arguments = use_.flags;
+    arguments.emplace_back("-print-search-dirs");
+    EK_ASSIGN_OR_RETURN(const std::string output, Output(program_, arguments));
+    std::string folders;
     for (absl::string_view line : absl::StrSplit(output, '\n')) {
       if (absl::ConsumePrefix(&line, "install: ")) {
         // Of gcc; headers lie there, too.
         known_.folders.emplace_back(line);
       } else if (absl::ConsumePrefix(&line, "programs: =")) {
-        folders.programs = std::string(line);
-      } else if (absl::ConsumePrefix(&line, "libraries: =")) {
-        folders.libraries = std::string(line);
+        folders = std::string(line);
       }
     }
     return folders;
@@ -193,15 +166,33 @@ class Finder {
     return absl::UnavailableError(absl::StrCat("it has no ", name));
   }
 
-  absl::Status HashParts(const std::vector<std::string>& parts,
-                         const std::string& folders) {
-    for (const std::string& part : parts) {
+  // What gcc starts.
+  absl::Status HashParts() {
+    EK_ASSIGN_OR_RETURN(const std::string folders, ProgramFolders());
+    for (const std::string part : {"cc1", "collect2", "as", "ld"}) {
       EK_ASSIGN_OR_RETURN(const std::string file,
                           Find(part, absl::StrCat(folders, ":", path_)));
       EK_RETURN_IF_ERROR(Hash(part, file));
-      if (part == "as" || part == "ld") EK_RETURN_IF_ERROR(HashLibraries(file));
+      const bool of_binutils = part == "as" || part == "ld";
+      if (of_binutils) EK_RETURN_IF_ERROR(HashLibraries(file));
     }
     return absl::OkStatus();
+  }
+
+  // What clang starts; all else it does itself.
+  absl::Status HashLinker() {
+    // Its headers lie there.
+    EK_ASSIGN_OR_RETURN(std::string folder,
+                        Answer(program_, {"-print-resource-dir"}));
+    known_.folders.push_back(std::move(folder));
+    const auto linker = FindProgram(use_.linker, path_);
+    if (!linker) {
+      return absl::UnavailableError(
+          absl::StrCat("there is no ", use_.linker, ", which links what it ",
+                       "makes; apt-get install ", use_.package));
+    }
+    EK_RETURN_IF_ERROR(Hash(use_.linker, *linker));
+    return HashLibraries(*linker);
   }
 
   // Of those that are part of the compiler.
@@ -260,8 +251,8 @@ std::string KeyOf(const std::string& path) {
   std::string text = absl::StrCat(path, "\n");
   for (const target::ProcessorInfo& info : target::Processors()) {
     for (const target::CompilerUse& use : info.compilers) {
-      absl::StrAppend(&text, use.program, " ", absl::StrJoin(use.flags, " "),
-                      "\n");
+      absl::StrAppend(&text, use.program, " ", use.linker, " ",
+                      absl::StrJoin(use.flags, " "), "\n");
     }
   }
   return DigestOf(text).hash;

@@ -74,6 +74,30 @@ TEST_F(CompilersTest, DigestsAreOfContents) {
   }
 }
 
+TEST_F(CompilersTest, ClangNeedsALinkerBesideIt) {
+  const std::string folder = folder_->path();
+  WriteScript(folder + "/clang",
+              "#!/bin/sh\ncase \"$*\" in\n-dumpversion) echo 14.0.6;;\n"
+              "-print-resource-dir) echo /opt/headers;;\nesac\n");
+  const InstalledCompilers without = Find();
+  EXPECT_TRUE(without.list().empty());
+  ASSERT_EQ(without.problems().size(), 1u);
+  EXPECT_TRUE(absl::StrContains(without.problems()[0],
+                                "there is no ld.lld, which links what it "
+                                "makes; apt-get install clang lld"))
+      << without.problems()[0];
+  WriteScript(folder + "/ld.lld", "#!/bin/sh\n# one\n");
+  const InstalledCompilers with = Find();
+  ASSERT_EQ(with.list().size(), 1u);
+  EXPECT_EQ(with.list()[0].family(), v1::CLANG);
+  EXPECT_EQ(with.folders(), (std::vector<std::string>{"/opt/headers", folder}));
+  WriteScript(folder + "/ld.lld", "#!/bin/sh\n# another\n");
+  EXPECT_FALSE(with.Check(with.list()[0]).ok());
+  const InstalledCompilers other = Find();
+  ASSERT_EQ(other.list().size(), 1u);
+  EXPECT_NE(other.list()[0].digest(), with.list()[0].digest());
+}
+
 // So that starting costs next to nothing. A compiler that no longer answers is
 // as good as one that does, as long as its files are the same.
 TEST_F(CompilersTest, WhatWasFoundIsKept) {

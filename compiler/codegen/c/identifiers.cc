@@ -30,12 +30,11 @@ std::string Reduced(absl::string_view text) {
 // the files of a bundle.
 bool IsTaken(absl::string_view stem) {
   static constexpr absl::string_view kNames[] = {
-      "check",  "check_data", "edgekiln", "edgekiln_driver",
-      "assert", "complex",    "ctype",    "errno",
-      "fenv",   "float",      "inttypes", "iso646",
-      "limits", "locale",     "math",     "setjmp",
-      "signal", "stdarg",     "stdbool",  "stddef",
-      "stdint", "stdio",      "stdlib",   "string",
+      "check",  "check_data", "edgekiln", "edgekiln_driver", "runtime",
+      "assert", "complex",    "ctype",    "errno",           "fenv",
+      "float",  "inttypes",   "iso646",   "limits",          "locale",
+      "math",   "setjmp",     "signal",   "stdarg",          "stdbool",
+      "stddef", "stdint",     "stdio",    "stdlib",          "string",
       "tgmath", "time",       "wchar",    "wctype"};
   return std::find(std::begin(kNames), std::end(kNames), stem) !=
          std::end(kNames);

@@ -5,11 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/identifiers.h"
+#include "compiler/codegen/firmware/runtime.h"
 #include "compiler/dataset/synthesize.h"
 #include "compiler/ir/interpreter.h"
 #include "target/firmware.h"
@@ -213,20 +215,31 @@ int main(void) {
   return out;
 }
 
+// Variables GCC_CC and so on.
+std::string CompilerText(const target::CompilerUse& use) {
+  const std::string name = absl::AsciiStrToUpper(
+      std::string(target::CompilerFamilyName(use.family)));
+  return absl::StrCat(
+      name, "_CC = ", use.program, "\n", name,
+      "_FLAGS = ", absl::StrJoin(target::CompileFlags(use), " "), "\n", name,
+      "_LD = ", target::LinkProgram(use), "\n", name,
+      "_LINK_FLAGS = ", absl::StrJoin(target::LinkFlags(use), " "), "\n");
+}
+
 std::string MakeText(const std::string& prefix, v1::Processor processor) {
-  const target::CompilerUse* const use =
-      target::FindCompiler(processor, v1::GCC);
-  std::vector<std::string> compile, link;
-  if (use != nullptr) {
-    compile = target::CompileFlags(*use);
-    link = target::LinkFlags(*use);
+  std::string compilers;
+  const target::ProcessorInfo* const info = target::FindProcessor(processor);
+  if (info != nullptr) {
+    for (const target::CompilerUse& use : info->compilers) {
+      absl::StrAppend(&compilers, CompilerText(use));
+    }
   }
   return absl::StrReplaceAll(
       R"(# Made by edgekiln.
 #   make check              compares the network, on this machine, with what the
 #                           reference interpreter computed
 #   make check SANITIZE=1   the same with the compiler's sanitizers
-#   make firmware.elf       builds it for the target
+#   make firmware.elf       builds it for the target; COMPILER=CLANG for clang
 
 CC = cc
 CFLAGS = -O2 -Wall -Wextra -Werror
@@ -235,30 +248,28 @@ ifdef SANITIZE
 CFLAGS += -g -fsanitize=address,undefined -fno-sanitize-recover=all
 PROGRAM = check_sanitized
 endif
-CROSS_CC = @program@
-CROSS_FLAGS = @compile@
-LINK_FLAGS = @link@
-
+COMPILER = GCC
+@compilers@
 check: $(PROGRAM)
 	./$(PROGRAM)
 
 $(PROGRAM): check.c check_data.h @prefix@.c @prefix@.h
 	$(CC) -std=c99 -ffp-contract=off $(CFLAGS) check.c @prefix@.c -o $@
 
-firmware.elf: @prefix@.c @prefix@.h start.S firmware.ld
-	$(CROSS_CC) $(CROSS_FLAGS) -c @prefix@.c -o network.o
-	$(CROSS_CC) $(CROSS_FLAGS) -c start.S -o start.o
-	$(CROSS_CC) $(LINK_FLAGS) network.o start.o -lgcc -o $@
+firmware.elf: @prefix@.c @prefix@.h @runtime@ start.S firmware.ld
+	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c @prefix@.c -o network.o
+	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c @runtime@ -o runtime.o
+	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c start.S -o start.o
+	$($(COMPILER)_LD) $($(COMPILER)_LINK_FLAGS) network.o runtime.o start.o -o $@
 
 clean:
-	rm -f check_network check_sanitized firmware.elf network.o start.o
+	rm -f check_network check_sanitized firmware.elf network.o runtime.o start.o
 
 .PHONY: check clean
 )",
-      {{"@program@", use == nullptr ? "cc" : use->program},
-       {"@compile@", absl::StrJoin(compile, " ")},
-       {"@link@", absl::StrJoin(link, " ")},
-       {"@prefix@", prefix}});
+      {{"@compilers@", compilers},
+       {"@prefix@", prefix},
+       {"@runtime@", kRuntimeFile}});
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/c_sources.h"
 #include "compiler/codegen/firmware/io_estimate.h"
+#include "compiler/codegen/firmware/runtime.h"
 #include "compiler/codegen/firmware/stack_bound.h"
 #include "compiler/codegen/firmware/startup.h"
 #include "compiler/codegen/layer_rows.h"
@@ -326,6 +327,7 @@ absl::StatusOr<FirmwareSources> EmitFirmware(
     AddFile(kPointerCallsFile, PointerCallsText(calls), &result.sources);
   }
   AddFile("firmware.ld", LinkerScript(flash, ram, prefix), &result.sources);
+  AddFile(kRuntimeFile, RuntimeText(), &result.sources);
   AddFile("start.S", StartText(machine.firmware().processor(), prefix),
           &result.sources);
   std::sort(result.sources.mutable_files()->begin(),

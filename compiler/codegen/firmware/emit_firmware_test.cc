@@ -138,6 +138,7 @@ TEST(EmitFirmwareTest, TheLinkerPutsTheArenaFirst) {
   EXPECT_THAT(script, HasSubstr("*(.bss.net_arena)"));
   EXPECT_LT(script.find(".bss.net_arena"), script.find(".data"));
   EXPECT_THAT(FileOf(*made, "start.S"), HasSubstr("call net_invoke"));
+  EXPECT_THAT(FileOf(*made, "runtime.c"), HasSubstr("__mulsf3"));
   FileOf(*made, "net.c");
   FileOf(*made, "net.h");
 }
@@ -179,6 +180,15 @@ return %y
   }
 }
 
+TEST(EmitFirmwareTest, TheRuntimesFileIsNoNetworks) {
+  Graph graph = GraphOf(kNet);
+  graph.name = "runtime";
+  const auto made = EmitFirmware(graph, MachineOf(), {});
+  ASSERT_TRUE(made.ok()) << made.status();
+  FileOf(*made, "net_runtime.c");
+  EXPECT_THAT(FileOf(*made, "runtime.c"), HasSubstr("__mulsf3"));
+}
+
 TEST(EmitFirmwareTest, WhatTakesMoreRamThanThereIsSaysHowMuch) {
   const auto made = EmitFirmware(GraphOf(kNet), MachineOf(65536, 1040), {});
   EXPECT_EQ(made.status().code(), absl::StatusCode::kResourceExhausted);
@@ -204,7 +214,8 @@ TEST(CheckFilesTest, RecordTwoSamplesAndTheirOutputs) {
   const auto files = CheckFiles(GraphOf(kNet), v1::RV32IMC);
   ASSERT_TRUE(files.ok()) << files.status();
   ASSERT_EQ(files->size(), 3u);
-  EXPECT_THAT((*files)[0].text, HasSubstr("riscv64-unknown-elf-gcc"));
+  EXPECT_THAT((*files)[0].text, HasSubstr("GCC_LD = riscv64-unknown-elf-gcc"));
+  EXPECT_THAT((*files)[0].text, HasSubstr("CLANG_LD = ld.lld"));
   EXPECT_THAT((*files)[1].text, HasSubstr("NET_INPUT_0, input_1_0"));
   // The network keeps its state.
   EXPECT_FALSE(absl::StrContains((*files)[1].text, "NET_INPUT_1"));

@@ -152,6 +152,24 @@ void Resolve(const std::vector<PointerCall>& calls, Functions& functions) {
   if (!used) functions.erase(kByPointer);
 }
 
+// Adds what is called of the library, and what that calls.
+void AddCalled(const Functions& library, Functions& functions) {
+  std::vector<std::string> open;
+  for (const auto& [name, function] : functions) {
+    if (!function.frame_bytes) open.push_back(name);
+  }
+  while (!open.empty()) {
+    const std::string name = std::move(open.back());
+    open.pop_back();
+    const auto found = library.find(name);
+    if (found == library.end()) continue;
+    functions[name] = found->second;
+    for (const std::string& callee : found->second.callees) {
+      if (functions.try_emplace(callee).second) open.push_back(callee);
+    }
+  }
+}
+
 }  // namespace
 
 std::string PointerCallsText(const std::vector<PointerCall>& calls) {
@@ -176,21 +194,14 @@ absl::StatusOr<std::vector<PointerCall>> ParsePointerCalls(
   return calls;
 }
 
-absl::StatusOr<std::vector<std::string>> UnknownFunctions(
-    const std::vector<std::string>& call_graphs) {
-  EK_ASSIGN_OR_RETURN(const Functions functions, ReadAll(call_graphs));
-  std::vector<std::string> unknown;
-  for (const auto& [name, function] : functions) {
-    if (!function.frame_bytes) unknown.push_back(name);
-  }
-  return unknown;
-}
-
 absl::StatusOr<int64_t> BoundStack(
     const std::vector<std::string>& call_graphs,
+    const std::vector<std::string>& libraries,
     const std::vector<PointerCall>& pointer_calls) {
   EK_ASSIGN_OR_RETURN(Functions functions, ReadAll(call_graphs));
+  EK_ASSIGN_OR_RETURN(const Functions library, ReadAll(libraries));
   Resolve(pointer_calls, functions);
+  AddCalled(library, functions);
   // From the callees to the callers, without recursing: a function is ready
   // once all it calls are. In a circle none ever is.
   std::map<absl::string_view, size_t> open_callees;

@@ -18,15 +18,16 @@ struct PointerCall {
   std::string callee;
 };
 
-// The most bytes of stack that a call of any function takes, its callees
-// included; 0 if nobody knows: there is recursion, a frame whose size depends
-// on data, a callee without a size, as those of libraries, or a call by pointer
-// of a function that calls none of `pointer_calls`, which has all such calls of
-// the functions that it names. `call_graphs` are what gcc's
-// -fcallgraph-info=su writes, one for each source file. INVALID_ARGUMENT for
-// texts that are none.
+// The most bytes of stack that a call of any function of `call_graphs` takes,
+// its callees included; 0 if nobody knows: there is recursion, a frame whose
+// size depends on data, a callee without a size, or a call by pointer of a
+// function that calls none of `pointer_calls`, which has all such calls of the
+// functions that it names. Of the functions of `libraries` only those count
+// that are called. Call graphs are what gcc's -fcallgraph-info=su writes, one
+// for each source file, or ObjectCallGraph(). INVALID_ARGUMENT for other texts.
 absl::StatusOr<int64_t> BoundStack(
     const std::vector<std::string>& call_graphs,
+    const std::vector<std::string>& libraries = {},
     const std::vector<PointerCall>& pointer_calls = {});
 
 // The file of a source tree that tells of them: "CALLER CALLEE" in each line.
@@ -35,11 +36,6 @@ std::string PointerCallsText(const std::vector<PointerCall>& calls);
 // INVALID_ARGUMENT for lines that are no such ones.
 absl::StatusOr<std::vector<PointerCall>> ParsePointerCalls(
     absl::string_view text);
-
-// Functions that are called and of which nobody knows the size: what libraries
-// have, perhaps. Sorted. Errors as of BoundStack().
-absl::StatusOr<std::vector<std::string>> UnknownFunctions(
-    const std::vector<std::string>& call_graphs);
 
 }  // namespace edgekiln::compiler
 

@@ -50,7 +50,7 @@ std::string Walk() {
 class StackBoundTest : public testing::TestWithParam<Case> {};
 
 TEST_P(StackBoundTest, Is) {
-  const auto bytes = BoundStack(GetParam().graphs, GetParam().calls);
+  const auto bytes = BoundStack(GetParam().graphs, {}, GetParam().calls);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(*bytes, GetParam().bytes);
 }
@@ -109,6 +109,39 @@ INSTANTIATE_TEST_SUITE_P(
              0},
         Case{"DependsOnData", {Graph(Node("a", "16 bytes (dynamic)"))}, 0}),
     [](const auto& info) { return info.param.name; });
+
+// Functions of a library count where they are called, whatever calls them.
+TEST(StackBoundLibraryTest, OnlyWhatIsCalledCounts) {
+  const std::string network = Graph(Node("a", "16 bytes (static)") +
+                                    Extern("__mulsf3") + Edge("a", "__mulsf3"));
+  const std::string library = Graph(
+      Node("__mulsf3", "32 bytes (static)") + Edge("__mulsf3", "r.c:pack") +
+      Node("r.c:pack", "8 bytes (static)") +
+      Node("__divsf3", "99 bytes (static)") + Edge("__divsf3", "__divsf3"));
+  EXPECT_EQ(*BoundStack({network}, {library}), 16 + 32 + 8);
+  EXPECT_EQ(*BoundStack({network, Graph(Node("b", "1 bytes (static)") +
+                                        Edge("b", "__divsf3"))},
+                        {library}),
+            0);
+  EXPECT_EQ(*BoundStack({library}, {}), 0);
+}
+
+TEST(StackBoundLibraryTest, WhatIsCalledByPointerCallsIt) {
+  const std::string library = Graph(Node("__mulsf3", "32 bytes (static)"));
+  const std::string network =
+      Graph(Node("a", "16 bytes (static)") + Pointer("a") +
+            Node("b", "8 bytes (static)") + Extern("__mulsf3") +
+            Edge("b", "__mulsf3"));
+  EXPECT_EQ(*BoundStack({network}, {library}, {{"a", "b"}}), 16 + 8 + 32);
+  EXPECT_EQ(*BoundStack({network}, {library}, {{"a", "__mulsf3"}}), 16 + 32);
+  EXPECT_EQ(*BoundStack({network}, {library}), 0);
+}
+
+TEST(StackBoundLibraryTest, ACircleWithoutFramesComesToAnEnd) {
+  EXPECT_EQ(*BoundStack({Graph(Edge("a", "b"))},
+                        {Graph(Edge("b", "c") + Edge("c", "b"))}),
+            0);
+}
 
 TEST(StackBoundErrorTest, OtherTextsAreRefused) {
   for (const char* text :

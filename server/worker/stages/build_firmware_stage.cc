@@ -12,7 +12,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "compiler/codegen/firmware/library_frames.h"
+#include "compiler/codegen/firmware/object_calls.h"
+#include "compiler/codegen/firmware/runtime.h"
 #include "compiler/codegen/firmware/stack_bound.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -30,7 +31,7 @@ namespace {
 
 constexpr int64_t kMaxElfBytes = (int64_t{1} << 30) + (1 << 24);
 constexpr int64_t kMaxCallGraphBytes = int64_t{64} << 20;
-constexpr int64_t kMaxLibraryBytes = int64_t{256} << 20;
+constexpr int64_t kMaxObjectBytes = int64_t{1} << 30;
 // Of memories without a bound: as large as simulated ones may be.
 constexpr uint64_t kHugeBytes = uint64_t{1} << 30;
 constexpr uint64_t kAddresses = uint64_t{1} << 32;
@@ -45,14 +46,20 @@ int64_t HugeLength(const v1::ResolvedMemory& memory) {
   return static_cast<int64_t>(std::min(kHugeBytes, kAddresses - base));
 }
 
-absl::Status Missing(const std::string& program) {
-  return MakeError(absl::StatusCode::kUnavailable,
-                   {.fault = Fault::kInfra,
-                    .reason = "COMPILER_MISSING",
-                    .what = "a worker does not have the compiler",
-                    .where = "stage build_firmware",
-                    .need = program,
-                    .fix = "install it on the worker's machine"});
+absl::StatusOr<std::string> Find(const std::string& program,
+                                 const target::CompilerUse& use) {
+  if (auto found = FindProgram(program, SearchPath())) return *std::move(found);
+  return MakeError(
+      absl::StatusCode::kUnavailable,
+      {.fault = Fault::kInfra,
+       .reason = "COMPILER_MISSING",
+       .what = program == use.program
+                   ? "a worker does not have the compiler"
+                   : "a worker does not have the compiler's linker",
+       .where = "stage build_firmware",
+       .need = program,
+       .fix = absl::StrCat("apt-get install ", use.package,
+                           " on the worker's machine")});
 }
 
 absl::Status StackTooSmall(int64_t limit, int64_t need) {
@@ -95,16 +102,16 @@ class Builder {
     FirmwareImage image;  // With sections.stack_bytes.
   };
   absl::StatusOr<Built> Build(const target::CompilerUse& use,
-                              const std::string& program,
+                              CompilerPrograms programs,
                               const std::string& folder,
                               const CompilerLimits& limits, bool debug_info) {
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/tree"));
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
     EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
     use_ = &use;
-    CompilerRuns runs(use, program, folder, limits, debug_info);
+    CompilerRuns runs(use, std::move(programs), folder, limits, debug_info);
     EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
-    EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(use, runs));
+    EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(runs));
     EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, "firmware.elf"));
     if (!linked.ok) {
       // Whatever the linker says: if larger memories are all it takes, the
@@ -138,33 +145,34 @@ class Builder {
   }
 
   // The bound of what was compiled; 0: unknown.
-  absl::StatusOr<int64_t> Stack(const target::CompilerUse& use,
-                                CompilerRuns& runs) {
-    if (use.family != v1::GCC) return 0;
+  absl::StatusOr<int64_t> Stack(CompilerRuns& runs) {
     std::vector<std::string> graphs;
+    std::vector<std::string> libraries;
     int object = 0;
     for (const v1::CSourceTree::File& file : tree_.files()) {
       if (!IsCompiled(file.path())) continue;
       const int number = object++;
       if (!absl::EndsWith(file.path(), ".c")) continue;
-      EK_ASSIGN_OR_RETURN(
-          std::string graph,
-          Written(disk_->Read(runs.ObjectPath(absl::StrCat(number, ".ci")),
-                              kMaxCallGraphBytes),
-                  use));
-      graphs.push_back(std::move(graph));
-    }
-    EK_ASSIGN_OR_RETURN(const std::vector<std::string> unknown,
-                        Written(compiler::UnknownFunctions(graphs), use));
-    if (!unknown.empty()) {
-      EK_ASSIGN_OR_RETURN(const std::string path, runs.LibraryPath());
-      EK_ASSIGN_OR_RETURN(const std::string library,
-                          disk_->Read(path, kMaxLibraryBytes));
-      graphs.push_back(compiler::LibraryCallGraph(library, unknown));
+      EK_ASSIGN_OR_RETURN(std::string graph, CallGraph(number, runs));
+      const bool is_library = file.path() == compiler::kRuntimeFile;
+      (is_library ? libraries : graphs).push_back(std::move(graph));
     }
     EK_ASSIGN_OR_RETURN(const std::vector<compiler::PointerCall> calls,
                         PointerCalls());
-    return Written(compiler::BoundStack(graphs, calls), use);
+    return Written(compiler::BoundStack(graphs, libraries, calls), *use_);
+  }
+
+  absl::StatusOr<std::string> CallGraph(int number, CompilerRuns& runs) {
+    const auto read = [&](const char* suffix, int64_t max_bytes) {
+      return Written(
+          disk_->Read(runs.ObjectPath(absl::StrCat(number, suffix)), max_bytes),
+          *use_);
+    };
+    if (use_->family == v1::GCC) return read(".ci", kMaxCallGraphBytes);
+    EK_ASSIGN_OR_RETURN(const std::string object, read(".o", kMaxObjectBytes));
+    EK_ASSIGN_OR_RETURN(const std::string frames,
+                        read(".su", kMaxCallGraphBytes));
+    return Written(compiler::ObjectCallGraph(object, frames), *use_);
   }
 
   // As the sources tell of them.
@@ -284,8 +292,9 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
     return absl::InternalError(
         "building firmware for a target or with a compiler that has none");
   }
-  const auto found = FindProgram(use->program, SearchPath());
-  if (!found) return Missing(use->program);
+  CompilerPrograms programs;
+  EK_ASSIGN_OR_RETURN(programs.compiler, Find(use->program, *use));
+  EK_ASSIGN_OR_RETURN(programs.linker, Find(target::LinkProgram(*use), *use));
   EK_ASSIGN_OR_RETURN(const auto folder,
                       ScratchFolder::Make(inputs.scratch_folder().empty()
                                               ? TemporaryFolder()
@@ -294,7 +303,7 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
   Builder builder(machine, program, tree, *memories);
   EK_ASSIGN_OR_RETURN(
       Builder::Built built,
-      builder.Build(*use, *found, folder->path(),
+      builder.Build(*use, std::move(programs), folder->path(),
                     {.memory_bytes = inputs.memory_limit_bytes(),
                      .in_callers_group = !inputs.scratch_folder().empty()},
                     options.debug_info()));

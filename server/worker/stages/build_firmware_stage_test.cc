@@ -1,5 +1,6 @@
 #include <elf.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "compiler/codegen/firmware/runtime.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "gtest/gtest.h"
@@ -83,6 +85,8 @@ struct Work {
     v1::CSourceTree::File& file = *tree.add_files();
     file.set_path(path);
     file.set_text(text);
+    std::sort(tree.mutable_files()->begin(), tree.mutable_files()->end(),
+              [](const auto& a, const auto& b) { return a.path() < b.path(); });
   }
   v1::ResolvedMemory& flash() { return *machine.mutable_memories(0); }
   v1::ResolvedMemory& ram() { return *machine.mutable_memories(1); }
@@ -167,16 +171,35 @@ int64_t BytesOf(const std::string& text) {
   return bytes;
 }
 
-class BuildFirmwareTest : public testing::Test {
+class BuildFirmwareTest : public testing::TestWithParam<v1::CompilerFamily> {
  protected:
   void SetUp() override {
-    if (!FindProgram(kGcc, SearchPath())) {
-      EK_SKIP(absl::StrCat("there is no ", kGcc));
+    const target::CompilerUse* const use =
+        target::FindCompiler(v1::RV32IMC, GetParam());
+    for (const std::string& name : {use->program, target::LinkProgram(*use)}) {
+      if (!FindProgram(name, SearchPath())) {
+        EK_SKIP(absl::StrCat("there is no ", name));
+      }
     }
+  }
+  static Work TinyWork() {
+    Work work = edgekiln::server::TinyWork();
+    v1::Compiler& compiler = *work.options.mutable_compiler();
+    compiler.set_family(GetParam());
+    compiler.set_program(
+        target::FindCompiler(v1::RV32IMC, GetParam())->program);
+    return work;
   }
 };
 
-TEST_F(BuildFirmwareTest, MakesAnElfFileAndTellsWhatItTakes) {
+INSTANTIATE_TEST_SUITE_P(All, BuildFirmwareTest,
+                         testing::Values(v1::GCC, v1::CLANG),
+                         [](const auto& info) {
+                           return std::string(
+                               target::CompilerFamilyName(info.param));
+                         });
+
+TEST_P(BuildFirmwareTest, MakesAnElfFileAndTellsWhatItTakes) {
   const auto output = Build(TinyWork());
   ASSERT_TRUE(output.ok()) << output.status();
   ASSERT_EQ(output->blobs.size(), 2u);
@@ -213,7 +236,7 @@ TEST_F(BuildFirmwareTest, MakesAnElfFileAndTellsWhatItTakes) {
   EXPECT_EQ(summary.memories(1).capacity_bytes(), 4 << 10);
 }
 
-TEST_F(BuildFirmwareTest, SameBytesFromAnyFolder) {
+TEST_P(BuildFirmwareTest, SameBytesFromAnyFolder) {
   const auto first = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
   const auto second =
       *ScratchFolder::Make(first->path(), "a-much-longer-name-");
@@ -245,7 +268,7 @@ std::string LoadedBytes(const std::string& elf) {
   return loaded;
 }
 
-TEST_F(BuildFirmwareTest, LineTablesChangeNothingThatIsLoaded) {
+TEST_P(BuildFirmwareTest, LineTablesChangeNothingThatIsLoaded) {
   Work work = TinyWork();
   const auto plain = Build(work);
   ASSERT_TRUE(plain.ok()) << plain.status();
@@ -262,7 +285,7 @@ TEST_F(BuildFirmwareTest, LineTablesChangeNothingThatIsLoaded) {
 }
 
 // Also where the folder's name is a link, which the compiler could look behind.
-TEST_F(BuildFirmwareTest, LineTablesHaveTheSameBytesFromAnyFolder) {
+TEST_P(BuildFirmwareTest, LineTablesHaveTheSameBytesFromAnyFolder) {
   Work work = TinyWork();
   work.options.set_debug_info(true);
   const auto first = Build(work);
@@ -280,7 +303,7 @@ TEST_F(BuildFirmwareTest, LineTablesHaveTheSameBytesFromAnyFolder) {
   EXPECT_FALSE(absl::StrContains(first->blobs[1].second, TemporaryFolder()));
 }
 
-TEST_F(BuildFirmwareTest, LeavesNothingBehind) {
+TEST_P(BuildFirmwareTest, LeavesNothingBehind) {
   const auto place = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
   ASSERT_TRUE(Build(TinyWork(), place->path()).ok());
   Work broken = TinyWork();
@@ -289,7 +312,7 @@ TEST_F(BuildFirmwareTest, LeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(place->path()));
 }
 
-TEST_F(BuildFirmwareTest, NamesTheFlashItTakes) {
+TEST_P(BuildFirmwareTest, NamesTheFlashItTakes) {
   Work work = TinyWork();
   work.SetCapacities(128, 4 << 10);
   const ErrorDetail error = ErrorOf(work);
@@ -306,7 +329,7 @@ TEST_F(BuildFirmwareTest, NamesTheFlashItTakes) {
 }
 
 // The stack counts, whether the linker knows of it or not.
-TEST_F(BuildFirmwareTest, NamesTheRamItTakes) {
+TEST_P(BuildFirmwareTest, NamesTheRamItTakes) {
   Work work = TinyWork();
   for (const int64_t capacity : {64, 256}) {
     work.SetCapacities(64 << 10, capacity);
@@ -325,7 +348,7 @@ TEST_F(BuildFirmwareTest, NamesTheRamItTakes) {
   EXPECT_EQ(ErrorOf(work).need, "320 bytes");
 }
 
-TEST_F(BuildFirmwareTest, NamesBothMemories) {
+TEST_P(BuildFirmwareTest, NamesBothMemories) {
   Work work = TinyWork();
   work.SetCapacities(100, 64);
   const ErrorDetail error = ErrorOf(work);
@@ -334,7 +357,7 @@ TEST_F(BuildFirmwareTest, NamesBothMemories) {
   EXPECT_TRUE(absl::EndsWith(error.need, " bytes, 304 bytes")) << error.need;
 }
 
-TEST_F(BuildFirmwareTest, NamesTheStackItTakes) {
+TEST_P(BuildFirmwareTest, NamesTheStackItTakes) {
   Work work = TinyWork();
   work.program.mutable_firmware()->set_stack_bytes(63);
   const ErrorDetail error = ErrorOf(work);
@@ -347,7 +370,7 @@ TEST_F(BuildFirmwareTest, NamesTheStackItTakes) {
 }
 
 // Nobody knows how much, so that no bound is told, and none is missed.
-TEST_F(BuildFirmwareTest, AnUnknownStackIsZero) {
+TEST_P(BuildFirmwareTest, AnUnknownStackIsZero) {
   Work work = TinyWork();
   work.program.mutable_firmware()->set_stack_bytes(32);
   work.Set("net.c", R"(
@@ -360,13 +383,21 @@ int net_invoke(void) { return pointer() + 1; }
   EXPECT_EQ(output->summary.emit().sections().stack_bytes(), 0);
 }
 
-// What the processor lacks is in libgcc.a.
-TEST_F(BuildFirmwareTest, TheCompilersLibraryTakesStack) {
+// What the processor lacks is beside the network. Only what is called of it is
+// in the file, and counts.
+TEST_P(BuildFirmwareTest, TheRuntimeTakesStack) {
   Work work = TinyWork();
+  work.Set(compiler::kRuntimeFile, compiler::RuntimeText());
+  const auto without = Build(work);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->summary.emit().sections().stack_bytes(), 48 + 16);
+  EXPECT_LT(without->summary.emit().sections().text_bytes(), 300);
   work.Set("net.c", R"(
 volatile float a, b;
+volatile double c;
 int net_invoke(void) {
   a = a * b + a / b;
+  c = c / a;
   return (int)(1000000007LL / (long long)a);
 }
 )");
@@ -379,15 +410,19 @@ int net_invoke(void) {
   EXPECT_EQ(BytesOf(ErrorOf(work).need), stack);
 }
 
-TEST_F(BuildFirmwareTest, AFailingCompilerIsOurFault) {
+TEST_P(BuildFirmwareTest, AFailingCompilerIsOurFault) {
   Work work = TinyWork();
   work.Set("net.c", "int net_invoke(void) { return mistake; }\n");
   ErrorDetail error = ErrorOf(work);
   EXPECT_EQ(error.reason, "COMPILER_FAILED");
   EXPECT_EQ(error.fault, Fault::kInfra);
   EXPECT_EQ(error.where, "stage build_firmware, net.c");
-  EXPECT_TRUE(absl::StrContains(error.what, kGcc)) << error.what;
-  EXPECT_TRUE(absl::StrContains(error.what, "'mistake' undeclared"))
+  const bool is_gcc = GetParam() == v1::GCC;
+  EXPECT_TRUE(absl::StrContains(error.what, is_gcc ? kGcc : "clang"))
+      << error.what;
+  EXPECT_TRUE(absl::StrContains(error.what, is_gcc ? "'mistake' undeclared"
+                                                   : "undeclared identifier "
+                                                     "'mistake'"))
       << error.what;
   EXPECT_EQ(Build(work).status().code(), absl::StatusCode::kInternal);
   // Larger memories do not make it link.
@@ -397,11 +432,15 @@ TEST_F(BuildFirmwareTest, AFailingCompilerIsOurFault) {
   error = ErrorOf(work);
   EXPECT_EQ(error.reason, "COMPILER_FAILED");
   EXPECT_EQ(error.where, "stage build_firmware, linking");
-  EXPECT_TRUE(absl::StrContains(error.what, "undefined reference to `other'"))
+  EXPECT_TRUE(
+      absl::StrContains(error.what, is_gcc ? "undefined reference to `other'"
+                                           : "undefined symbol: other"))
+      << error.what;
+  EXPECT_TRUE(absl::StrContains(error.what, is_gcc ? kGcc : "ld.lld"))
       << error.what;
 }
 
-TEST_F(BuildFirmwareTest, ItsEnvironmentIsOurs) {
+TEST_P(BuildFirmwareTest, ItsEnvironmentIsOurs) {
   setenv("CPATH", "/nonexistent", 1);
   setenv("COMPILER_PATH", "/nonexistent", 1);
   setenv("GCC_COMPARE_DEBUG", "yes", 1);
@@ -425,6 +464,25 @@ TEST(BuildFirmwareErrorTest, ACompilerThatIsNotThere) {
   EXPECT_EQ(detail->reason, "COMPILER_MISSING");
   EXPECT_EQ(detail->fault, Fault::kInfra);
   EXPECT_EQ(detail->need, kGcc);
+}
+
+TEST(BuildFirmwareErrorTest, ALinkerThatIsNotThere) {
+  Work work = TinyWork();
+  work.options.mutable_compiler()->set_family(v1::CLANG);
+  work.options.mutable_compiler()->set_program("clang");
+  const auto folder = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
+  std::ofstream(folder->path() + "/clang") << "#!/bin/sh\n";
+  std::filesystem::permissions(folder->path() + "/clang",
+                               std::filesystem::perms::owner_all);
+  const std::string path = SearchPath();
+  setenv("PATH", folder->path().c_str(), 1);
+  const auto output = Build(work);
+  setenv("PATH", path.c_str(), 1);
+  const auto detail = GetErrorDetail(output.status());
+  ASSERT_TRUE(detail.has_value()) << output.status();
+  EXPECT_EQ(detail->reason, "COMPILER_MISSING");
+  EXPECT_EQ(detail->need, "ld.lld");
+  EXPECT_EQ(detail->fix, "apt-get install clang lld on the worker's machine");
 }
 
 TEST(BuildFirmwareErrorTest, AnotherCompilerThanTheProcessors) {
@@ -497,7 +555,8 @@ absl::Status CompileBy(const std::string& script,
   target::CompilerUse use;
   use.family = v1::GCC;
   use.program = "gcc";
-  return CompilerRuns(use, program, folder->path(), limits).Compile("net.c", 0);
+  return CompilerRuns(use, {program, program}, folder->path(), limits, false)
+      .Compile("net.c", 0);
 }
 
 TEST(CompilerRunsTest, ACompilerThatHangsIsEndedAndTheFileIsNamed) {

@@ -31,7 +31,7 @@ std::string FirstMessage(absl::string_view text) {
     if (line.empty()) continue;
     if (first.empty()) first = std::string(line);
     for (const char* mark : {"error:", "Error:", "undefined reference",
-                             "overflowed", "will not fit",
+                             "undefined symbol", "overflowed", "will not fit",
                              "multiple "
                              "definition"}) {
       if (absl::StrContains(line, mark)) {
@@ -72,30 +72,22 @@ absl::Status TooSlow(absl::string_view program, const std::string& where,
 
 }  // namespace
 
-CompilerRuns::CompilerRuns(const target::CompilerUse& use, std::string program,
-                           std::string folder, const CompilerLimits& limits,
-                           bool debug_info)
+CompilerRuns::CompilerRuns(const target::CompilerUse& use,
+                           CompilerPrograms programs, std::string folder,
+                           const CompilerLimits& limits, bool debug_info)
     : use_(use),
-      program_(std::move(program)),
+      programs_(std::move(programs)),
       folder_(std::move(folder)),
       limits_(limits),
       debug_info_(debug_info) {}
-
-absl::StatusOr<std::string> CompilerRuns::LibraryPath() {
-  std::vector<std::string> arguments = use_.flags;
-  arguments.emplace_back("-print-libgcc-file-name");
-  const ProgramRun run = RunOf(std::move(arguments));
-  EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
-  if (!end.ok()) return Failed(end, run, run.arguments.back());
-  return std::string(absl::StripAsciiWhitespace(end.output));
-}
 
 std::string CompilerRuns::ObjectPath(const std::string& name) const {
   return absl::StrCat(folder_, "/objects/", name);
 }
 
-ProgramRun CompilerRuns::RunOf(std::vector<std::string> arguments) const {
-  return {.program = program_,
+ProgramRun CompilerRuns::RunOf(const std::string& program,
+                               std::vector<std::string> arguments) const {
+  return {.program = program,
           .arguments = std::move(arguments),
           .environment = {"LC_ALL=C", "SOURCE_DATE_EPOCH=0",
                           absl::StrCat("PATH=", SearchPath()),
@@ -109,14 +101,15 @@ ProgramRun CompilerRuns::RunOf(std::vector<std::string> arguments) const {
 }
 
 absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
+                                  const std::string& name,
                                   const std::string& file) const {
   const std::string where = absl::StrCat("stage build_firmware, ", file);
   if (end.timed_out) {
-    return TooSlow(use_.program, where, absl::FormatDuration(limits_.time));
+    return TooSlow(name, where, absl::FormatDuration(limits_.time));
   }
   if (UsedUpCpuTime(end)) {
     return TooSlow(
-        use_.program, where,
+        name, where,
         absl::StrCat(absl::FormatDuration(kCompilerCpuTime), " of CPU time"));
   }
   if (TellsOfMemory(end.errors) && limits_.memory_bytes > 0) {
@@ -127,7 +120,7 @@ absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
       absl::StatusCode::kInternal,
       {.fault = Fault::kInfra,
        .reason = "COMPILER_FAILED",
-       .what = absl::StrCat(use_.program, " ended with ", EndText(end, run),
+       .what = absl::StrCat(name, " ended with ", EndText(end, run),
                             message.empty() ? "" : ": ", message),
        .where = where,
        .fix = "report this together with the model"});
@@ -152,12 +145,13 @@ std::vector<std::string> CompilerRuns::DebugFlags() const {
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
   std::vector<std::string> arguments = target::CompileFlags(use_);
   Append({"-c", "-I.", "-w", "-frandom-seed=edgekiln"}, arguments);
-  if (use_.family == v1::GCC) arguments.emplace_back("-fcallgraph-info=su");
+  arguments.emplace_back(use_.family == v1::GCC ? "-fcallgraph-info=su"
+                                                : "-fstack-usage");
   if (debug_info_) Append(DebugFlags(), arguments);
   Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
-  const ProgramRun run = RunOf(std::move(arguments));
+  const ProgramRun run = RunOf(programs_.compiler, std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
-  return end.ok() ? absl::OkStatus() : Failed(end, run, source);
+  return end.ok() ? absl::OkStatus() : Failed(end, run, use_.program, source);
 }
 
 absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
@@ -168,12 +162,13 @@ absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
   for (int i = 0; i < objects; ++i) {
     arguments.push_back(absl::StrCat("../objects/", i, ".o"));
   }
-  Append({"-lgcc", "-o", absl::StrCat("../objects/", name)}, arguments);
-  const ProgramRun run = RunOf(std::move(arguments));
+  Append({"-o", absl::StrCat("../objects/", name)}, arguments);
+  const ProgramRun run = RunOf(programs_.linker, std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
   if (end.ok()) return Linked{.ok = true, .why = absl::OkStatus()};
-  if (end.timed_out || UsedUpCpuTime(end)) return Failed(end, run, "linking");
-  return Linked{.ok = false, .why = Failed(end, run, "linking")};
+  absl::Status failed = Failed(end, run, target::LinkProgram(use_), "linking");
+  if (end.timed_out || UsedUpCpuTime(end)) return failed;
+  return Linked{.ok = false, .why = std::move(failed)};
 }
 
 absl::StatusOr<CompilerRuns::Linked> CompilerRuns::Link(
@@ -185,9 +180,7 @@ absl::StatusOr<CompilerRuns::Linked> CompilerRuns::Link(
     int objects, const std::string& name, const MemoryLengths& lengths) {
   return LinkWith(
       objects, name,
-      {absl::StrCat("-Wl,--defsym=ek_flash_bytes=", lengths.flash_bytes),
-       absl::StrCat("-Wl,--defsym=ek_ram_bytes=", lengths.ram_bytes),
-       "-Wl,--no-check-sections"});
+      target::LengthFlags(use_, lengths.flash_bytes, lengths.ram_bytes));
 }
 
 }  // namespace edgekiln::server

@@ -31,6 +31,12 @@ struct CompilerLimits {
   bool in_callers_group = false;
 };
 
+// Where they lie, as absolute paths.
+struct CompilerPrograms {
+  std::string compiler;
+  std::string linker;  // The same file, where the compiler links.
+};
+
 // Errors of a compiler that does not do its work are ours: INTERNAL
 // (COMPILER_FAILED) names it, the file, and the first line of its message;
 // DEADLINE_EXCEEDED (COMPILER_TIMEOUT) the file at which it took too long, or
@@ -41,12 +47,13 @@ class CompilerRuns {
   // Sources lie in "tree" of `folder`, results in "objects". With `debug_info`,
   // objects have line tables, with paths relative to "tree", and the same
   // instructions.
-  CompilerRuns(const target::CompilerUse& use, std::string program,
+  CompilerRuns(const target::CompilerUse& use, CompilerPrograms programs,
                std::string folder, const CompilerLimits& limits,
                bool debug_info);
 
-  // Makes objects/NUMBER.o of the C or assembler file; gcc also makes
-  // objects/NUMBER.ci, its call graph, of C.
+  // Makes objects/NUMBER.o of the C or assembler file; of C, gcc also makes
+  // objects/NUMBER.ci, its call graph, and clang objects/NUMBER.su, its stack
+  // frames.
   absl::Status Compile(const std::string& source, int number);
 
   // What came of linking. A script whose memories are too small makes it fail.
@@ -60,21 +67,19 @@ class CompilerRuns {
   absl::StatusOr<Linked> Link(int objects, const std::string& name,
                               const MemoryLengths& lengths);
 
-  // Where the compiler's own library for the processor lies.
-  absl::StatusOr<std::string> LibraryPath();
-
   std::string ObjectPath(const std::string& name) const;
 
  private:
-  ProgramRun RunOf(std::vector<std::string> arguments) const;
+  ProgramRun RunOf(const std::string& program,
+                   std::vector<std::string> arguments) const;
   std::vector<std::string> DebugFlags() const;
   absl::Status Failed(const ProgramEnd& end, const ProgramRun& run,
-                      const std::string& file) const;
+                      const std::string& name, const std::string& file) const;
   absl::StatusOr<Linked> LinkWith(int objects, const std::string& name,
                                   const std::vector<std::string>& flags);
 
   const target::CompilerUse& use_;
-  const std::string program_;
+  const CompilerPrograms programs_;
   const std::string folder_;
   const CompilerLimits limits_;
   const bool debug_info_;

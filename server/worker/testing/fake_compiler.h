@@ -13,7 +13,7 @@ namespace edgekiln::server {
 
 inline constexpr char kFakeCompiler[] = "riscv64-unknown-elf-gcc";
 inline constexpr const char* kFakeCompilerParts[] = {
-    "parts/cc1", "parts/collect2", "as", "parts/ld", "parts/libgcc.a"};
+    "parts/cc1", "parts/collect2", "as", "parts/ld"};
 
 inline void WriteScript(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
@@ -30,8 +30,7 @@ inline void InstallFakeCompiler(const std::string& folder,
                            version,
                            ";;\n"
                            "*-print-search-dirs)\n"
-                           "  echo programs: =/nonexistent:${0%/*}/parts/\n"
-                           "  echo libraries: =/nonexistent:${0%/*}/parts;;\n"
+                           "  echo programs: =/nonexistent:${0%/*}/parts/;;\n"
                            "esac\n"));
   std::filesystem::create_directory(folder + "/parts");
   for (const char* part : kFakeCompilerParts) {
