@@ -2,9 +2,9 @@
 // beside what others published for the same networks, and what making them
 // costs.
 //
-//   bench_firmware [--shared DIR] [MODEL ...]
+//   bench_firmware [--shared DIR] [--clang] [MODEL ...]
 //
-// Needs the package of `tools/install_packages firmware`.
+// Needs the package of `tools/install_packages firmware`, or clang and lld.
 
 #include <iostream>
 #include <string>
@@ -60,8 +60,8 @@ std::string Ratio(double ours, double theirs) {
 }
 
 absl::Status Row(const std::string& model, const compiler::Graph& graph,
-                 const v1::Machine& machine, const std::string& name,
-                 v1::CRecipe::Kernels kernels) {
+                 const v1::Machine& machine, v1::CompilerFamily family,
+                 const std::string& name, v1::CRecipe::Kernels kernels) {
   v1::CRecipe recipe;
   recipe.set_kernels(kernels);
   std::vector<double> emit_seconds;
@@ -71,8 +71,9 @@ absl::Status Row(const std::string& model, const compiler::Graph& graph,
     emit_seconds.push_back(ProcessCpuSeconds() - before);
   }
   const double children = ChildCpuSeconds();
-  EK_ASSIGN_OR_RETURN(const tests::BuiltFirmware built,
-                      tests::BuildFirmware(graph, machine, kernels));
+  EK_ASSIGN_OR_RETURN(
+      const tests::BuiltFirmware built,
+      tests::BuildFirmware(graph, machine, kernels, nullptr, family));
   const double build_seconds = ChildCpuSeconds() - children;
   EK_ASSIGN_OR_RETURN(
       const auto session,
@@ -110,22 +111,26 @@ absl::Status Row(const std::string& model, const compiler::Graph& graph,
   return absl::OkStatus();
 }
 
-absl::Status Main(const std::string& shared,
+absl::Status Main(const std::string& shared, v1::CompilerFamily family,
                   const std::vector<std::string>& models) {
   EK_ASSIGN_OR_RETURN(const v1::Machine machine, tests::MachineOf("rv32imc"));
   std::cout << absl::StrFormat(
       "%-24s %-8s %11s  %9s %6s  %9s %6s  %7s  %8s %8s  %9s %8s  %s\n", "model",
       "recipe", "executed", "flash", "/tflmi", "RAM", "/tflmi", "stack",
-      "x tflmi", "x TVM", "emit_c", "gcc", "simulated");
+      "x tflmi", "x TVM", "emit_c", "compiler", "simulated");
   for (const std::string& model : models) {
     EK_ASSIGN_OR_RETURN(const compiler::Graph graph,
                         Load(absl::StrCat(shared, "/models/", model)));
-    EK_RETURN_IF_ERROR(Row(model, graph, machine, "default",
+    EK_RETURN_IF_ERROR(Row(model, graph, machine, family, "default",
                            v1::CRecipe::KERNELS_UNSPECIFIED));
-    EK_RETURN_IF_ERROR(Row(model, graph, machine, "size", v1::CRecipe::SMALL));
-    EK_RETURN_IF_ERROR(Row(model, graph, machine, "plain", v1::CRecipe::PLAIN));
-    EK_RETURN_IF_ERROR(Row(model, graph, machine, "uma", v1::CRecipe::UMA));
-    EK_RETURN_IF_ERROR(Row(model, graph, machine, "table", v1::CRecipe::TABLE));
+    EK_RETURN_IF_ERROR(
+        Row(model, graph, machine, family, "size", v1::CRecipe::SMALL));
+    EK_RETURN_IF_ERROR(
+        Row(model, graph, machine, family, "plain", v1::CRecipe::PLAIN));
+    EK_RETURN_IF_ERROR(
+        Row(model, graph, machine, family, "uma", v1::CRecipe::UMA));
+    EK_RETURN_IF_ERROR(
+        Row(model, graph, machine, family, "table", v1::CRecipe::TABLE));
   }
   return absl::OkStatus();
 }
@@ -140,9 +145,12 @@ int main(int argc, char** argv) {
                                      "person_detect_int8.tflite"};
   CLI::App app("Networks as firmware of rv32imc");
   app.add_option("--shared", shared, "Folder with models/");
+  bool clang = false;
+  app.add_flag("--clang", clang, "Build with clang");
   app.add_option("models", models, "Files of models/");
   CLI11_PARSE(app, argc, argv);
-  const absl::Status status = edgekiln::bench::Main(shared, models);
+  const absl::Status status = edgekiln::bench::Main(
+      shared, clang ? edgekiln::v1::CLANG : edgekiln::v1::GCC, models);
   if (!status.ok()) std::cerr << "bench_firmware: " << status << "\n";
   return status.ok() ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,7 +17,9 @@
 #include "compiler/codegen/c/testing/op_cases.h"
 #include "compiler/codegen/firmware/check_files.h"
 #include "gtest/gtest.h"
+#include "target/firmware.h"
 #include "tests/c_targets/firmware_build.h"
+#include "tests/c_targets/runtime_check.h"
 #include "tests/support/skip.h"
 
 namespace edgekiln::tests {
@@ -25,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kQemu[] = "/usr/bin/qemu-system-arm";
-constexpr char kGcc[] = "/usr/bin/arm-none-eabi-gcc";
 
 struct Board {
   const char* target;
@@ -56,15 +58,18 @@ v1::Machine MachineFor(const Board& board) {
   return changed;
 }
 
-// What runs in place of the network: check.c of the bundle without a library,
-// which ends QEMU by semihosting; exit code 0 if all is equal.
-constexpr char kCheck[] = R"(
-#include <stddef.h>
+// Ends QEMU by semihosting; exit code 0 or 1.
+constexpr char kEnd[] = R"(
 static void end(int wrong) {
   register int operation __asm__("r0") = 0x18; /* SYS_EXIT */
   register int reason __asm__("r1") = wrong ? 0x20024 : 0x20026;
   __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(reason) : "memory");
 }
+)";
+
+// What runs in place of the network: check.c of the bundle without a library.
+constexpr char kCheck[] = R"(
+#include <stddef.h>
 static void *memcpy(void *to, const void *from, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
     ((volatile char *)to)[i] = ((const char *)from)[i];
@@ -81,6 +86,17 @@ static int memcmp(const void *a, const void *b, size_t bytes) {
 #define main ek_check_main
 )";
 
+// Sorts the files, and has ek_check() called in place of the network.
+void StartWithCheck(const std::string& prefix, v1::CSourceTree& tree) {
+  std::sort(tree.mutable_files()->begin(), tree.mutable_files()->end(),
+            [](const auto& a, const auto& b) { return a.path() < b.path(); });
+  for (v1::CSourceTree::File& file : *tree.mutable_files()) {
+    if (file.path() != "start.S") continue;
+    file.set_text(absl::StrReplaceAll(
+        file.text(), {{absl::StrCat(prefix, "_invoke"), "ek_check"}}));
+  }
+}
+
 void AddCheck(const compiler::Graph& graph, v1::Processor processor,
               v1::CSourceTree& tree) {
   const std::string prefix = compiler::CPrefix(graph.name);
@@ -93,19 +109,24 @@ void AddCheck(const compiler::Graph& graph, v1::Processor processor,
     added.set_text(file.text);
     if (file.path != "check.c") continue;
     added.set_text(absl::StrCat(
-        kCheck,
+        kEnd, kCheck,
         absl::StrReplaceAll(file.text, {{"#include <stdio.h>\n", ""},
                                         {"#include <string.h>\n", ""}}),
         "int ek_check(void);\nint ek_check(void) {\n  end(main());\n"
         "  return 0;\n}\n"));
   }
-  std::sort(tree.mutable_files()->begin(), tree.mutable_files()->end(),
-            [](const auto& a, const auto& b) { return a.path() < b.path(); });
-  for (v1::CSourceTree::File& file : *tree.mutable_files()) {
-    if (file.path() != "start.S") continue;
-    file.set_text(absl::StrReplaceAll(
-        file.text(), {{absl::StrCat(prefix, "_invoke"), "ek_check"}}));
-  }
+  StartWithCheck(prefix, tree);
+}
+
+// The same with a check of the arithmetic.
+void AddRuntimeCheck(const std::string& text, const std::string& prefix,
+                     v1::CSourceTree& tree) {
+  v1::CSourceTree::File& added = *tree.add_files();
+  added.set_path("check.c");
+  added.set_text(absl::StrCat(kEnd, text,
+                              "int ek_check(void);\nint ek_check(void) {\n"
+                              "  end(ek_runtime_check());\n  return 0;\n}\n"));
+  StartWithCheck(prefix, tree);
 }
 
 // The exit code of QEMU.
@@ -124,17 +145,21 @@ int RunOnBoard(const Board& board, const std::string& elf) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-class ArmFirmwareTest : public testing::TestWithParam<Board> {
+class ArmFirmwareTest
+    : public testing::TestWithParam<std::tuple<Board, v1::CompilerFamily>> {
  protected:
   void SetUp() override {
-    for (const char* program : {kQemu, kGcc}) {
-      if (!fs::exists(program)) EK_SKIP(absl::StrCat("no ", program));
-    }
+    if (!fs::exists(kQemu)) EK_SKIP(absl::StrCat("no ", kQemu));
+    const std::string missing = MissingCompiler(v1::CORTEX_M4, Family());
+    if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
   }
+
+  static const Board& TheBoard() { return std::get<0>(GetParam()); }
+  static v1::CompilerFamily Family() { return std::get<1>(GetParam()); }
 
   static absl::StatusOr<BuiltFirmware> Build(const compiler::Graph& graph,
                                              bool wrong = false) {
-    const v1::Machine machine = MachineFor(GetParam());
+    const v1::Machine machine = MachineFor(TheBoard());
     return BuildFirmware(
         graph, machine, v1::CRecipe::KERNELS_UNSPECIFIED,
         [&](v1::CSourceTree& tree) {
@@ -148,7 +173,8 @@ class ArmFirmwareTest : public testing::TestWithParam<Board> {
                               "static const unsigned char output_1_0[64];\n");
             }
           }
-        });
+        },
+        Family());
   }
 
   // Int8 kernels and floats, as far as the smallest board has room.
@@ -169,19 +195,42 @@ class ArmFirmwareTest : public testing::TestWithParam<Board> {
 TEST_P(ArmFirmwareTest, ComputesTheRecordedOutputs) {
   const auto built = Build(Network());
   ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_EQ(RunOnBoard(GetParam(), built->elf), 0);
+  EXPECT_EQ(RunOnBoard(TheBoard(), built->elf), 0);
 }
 
 TEST_P(ArmFirmwareTest, AWrongOutputIsNoticed) {
   const auto built = Build(Network(), /*wrong=*/true);
   ASSERT_TRUE(built.ok()) << built.status();
-  EXPECT_EQ(RunOnBoard(GetParam(), built->elf), 1);
+  EXPECT_EQ(RunOnBoard(TheBoard(), built->elf), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Boards, ArmFirmwareTest, testing::ValuesIn(kBoards), [](const auto& info) {
-      return absl::StrReplaceAll(info.param.target, {{"-", "_"}});
-    });
+TEST_P(ArmFirmwareTest, ItsArithmeticIsThatOfThisMachine) {
+  const auto check = RuntimeCheckText();
+  ASSERT_TRUE(check.ok()) << check.status();
+  const auto run = [&](const std::string& text) {
+    const auto built = BuildFirmware(
+        Network(), MachineFor(TheBoard()), v1::CRecipe::KERNELS_UNSPECIFIED,
+        [&](v1::CSourceTree& tree) {
+          AddRuntimeCheck(text, compiler::CPrefix(Network().name), tree);
+        },
+        Family());
+    EXPECT_TRUE(built.ok()) << built.status();
+    return built.ok() ? RunOnBoard(TheBoard(), built->elf) : -1;
+  };
+  EXPECT_EQ(run(*check), 0);
+  EXPECT_EQ(run(absl::StrReplaceAll(*check, {{"u,\n};", "u ^ 1u,\n};"}})), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Boards, ArmFirmwareTest,
+                         testing::Combine(testing::ValuesIn(kBoards),
+                                          testing::Values(v1::GCC, v1::CLANG)),
+                         [](const auto& info) {
+                           return absl::StrReplaceAll(
+                               absl::StrCat(std::get<0>(info.param).target, "_",
+                                            target::CompilerFamilyName(
+                                                std::get<1>(info.param))),
+                               {{"-", "_"}});
+                         });
 
 }  // namespace
 }  // namespace edgekiln::tests

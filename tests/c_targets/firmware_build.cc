@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/firmware/emit_firmware.h"
+#include "server/worker/run_program.h"
 #include "server/worker/stages/stages.h"
 #include "target/builtin.h"
 #include "target/firmware.h"
@@ -20,6 +21,17 @@ std::string BlobOf(const server::StageOutput& output, absl::string_view role) {
 
 }  // namespace
 
+std::string MissingCompiler(v1::Processor processor,
+                            v1::CompilerFamily family) {
+  const target::CompilerUse* const use =
+      target::FindCompiler(processor, family);
+  if (use == nullptr) return "compiler";
+  for (const std::string& program : {use->program, target::LinkProgram(*use)}) {
+    if (!server::FindProgram(program, server::SearchPath())) return program;
+  }
+  return "";
+}
+
 absl::StatusOr<v1::Machine> MachineOf(const std::string& target) {
   for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
     if (builtin.name != target) continue;
@@ -33,7 +45,8 @@ absl::StatusOr<v1::Machine> MachineOf(const std::string& target) {
 absl::StatusOr<BuiltFirmware> BuildFirmware(
     const compiler::Graph& graph, const v1::Machine& machine,
     v1::CRecipe::Kernels kernels,
-    const std::function<void(v1::CSourceTree&)>& edit) {
+    const std::function<void(v1::CSourceTree&)>& edit,
+    v1::CompilerFamily family) {
   v1::CRecipe recipe;
   recipe.set_kernels(kernels);
   EK_ASSIGN_OR_RETURN(compiler::FirmwareSources emitted,
@@ -47,11 +60,11 @@ absl::StatusOr<BuiltFirmware> BuildFirmware(
   inputs.Add("c_sources", sources);
   inputs.Add("machine", chip);
   v1::BuildFirmwareOptions options;
-  options.mutable_compiler()->set_family(v1::GCC);
-  const target::CompilerUse* const gcc =
-      target::FindCompiler(machine.firmware().processor(), v1::GCC);
-  if (gcc == nullptr) return absl::NotFoundError("no gcc for the processor");
-  options.mutable_compiler()->set_program(gcc->program);
+  options.mutable_compiler()->set_family(family);
+  const target::CompilerUse* const use =
+      target::FindCompiler(machine.firmware().processor(), family);
+  if (use == nullptr) return absl::NotFoundError("no such compiler");
+  options.mutable_compiler()->set_program(use->program);
   EK_ASSIGN_OR_RETURN(const server::StageOutput built,
                       server::RunBuildFirmware(options, inputs));
   BuiltFirmware firmware;

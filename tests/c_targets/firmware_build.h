@@ -15,8 +15,10 @@
 
 namespace edgekiln::tests {
 
-// Where Debian has the compiler of RV32 firmware.
-inline constexpr char kRiscvGcc[] = "/usr/bin/riscv64-unknown-elf-gcc";
+// The program of that compiler, or the one beside it, that this machine does not
+// have; empty if all are there.
+std::string MissingCompiler(v1::Processor processor,
+                            v1::CompilerFamily family);
 
 // Of a built-in target.
 absl::StatusOr<v1::Machine> MachineOf(const std::string& target);
@@ -26,12 +28,13 @@ struct BuiltFirmware {
   std::string elf;
 };
 
-// `graph` is verified; gcc for the machine's processor is there. `edit` may
-// change the files before they are compiled.
+// `graph` is verified; the compiler for the machine's processor is there.
+// `edit` may change the files before they are compiled.
 absl::StatusOr<BuiltFirmware> BuildFirmware(
     const compiler::Graph& graph, const v1::Machine& machine,
     v1::CRecipe::Kernels kernels,
-    const std::function<void(v1::CSourceTree&)>& edit = nullptr);
+    const std::function<void(v1::CSourceTree&)>& edit = nullptr,
+    v1::CompilerFamily family = v1::GCC);
 
 }  // namespace edgekiln::tests
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/firmware.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::tests {
@@ -16,7 +17,8 @@ namespace edgekiln::tests {
 // INTERNAL with what differs.
 absl::Status CompareFirmware(const compiler::Graph& graph,
                              const std::string& target,
-                             v1::CRecipe::Kernels kernels);
+                             v1::CRecipe::Kernels kernels,
+                             v1::CompilerFamily family = v1::GCC);
 
 }  // namespace edgekiln::tests
 

@@ -1,7 +1,7 @@
-// Published networks as firmware: built by gcc, run on the simulated core.
-// Every output of every layer is the interpreter's.
+// Published networks as firmware: built by gcc or clang, run on the simulated
+// core. Every output of every layer is the interpreter's.
 
-#include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -66,23 +66,24 @@ std::string UsualCore(absl::string_view model) {
 }
 
 void ExpectSame(const std::string& model, const std::string& core,
-                v1::CRecipe::Kernels kernels) {
+                v1::CRecipe::Kernels kernels,
+                v1::CompilerFamily family = v1::GCC) {
   SCOPED_TRACE(absl::StrCat(model, " on ", core, ", kernels ",
-                            v1::CRecipe::Kernels_Name(kernels)));
+                            v1::CRecipe::Kernels_Name(kernels), ", ",
+                            v1::CompilerFamily_Name(family)));
   auto graph = compiler::ImportModel(
       ReadWholeFile(SharedPath(absl::StrCat("models/", model))));
   ASSERT_TRUE(graph.ok()) << graph.status();
   ASSERT_TRUE(compiler::Simplify(*graph).ok());
-  const absl::Status same = CompareFirmware(*graph, core, kernels);
+  const absl::Status same = CompareFirmware(*graph, core, kernels, family);
   EXPECT_TRUE(same.ok()) << same;
 }
 
 class FirmwareModelsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kRiscvGcc)) {
-      EK_SKIP("no riscv64-unknown-elf-gcc");
-    }
+    const std::string missing = MissingCompiler(v1::RV32IMC, v1::GCC);
+    if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
     EK_REQUIRE_SHARED(absl::StrCat("models/", GetParam()));
   }
 };
@@ -103,6 +104,17 @@ INSTANTIATE_TEST_SUITE_P(Public, FirmwareModelsTest, testing::ValuesIn(kModels),
                            return name;
                          });
 
+// Every fourth model.
+TEST(ClangFirmwareModelsTest, EqualTheInterpreterInEveryLayer) {
+  const std::string missing = MissingCompiler(v1::RV32IMC, v1::CLANG);
+  if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
+  EK_REQUIRE_SHARED("models");
+  for (size_t i = 0; i < std::size(kModels); i += 4) {
+    ExpectSame(kModels[i], UsualCore(kModels[i]),
+               v1::CRecipe::KERNELS_UNSPECIFIED, v1::CLANG);
+  }
+}
+
 TEST(AllFirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
   for (const char* model : kLargeModels) {
     ExpectSame(model, UsualCore(model), v1::CRecipe::KERNELS_UNSPECIFIED);
@@ -110,7 +122,10 @@ TEST(AllFirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
   for (const char* model : kModels) {
     for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
       for (int kernels = 0; v1::CRecipe::Kernels_IsValid(kernels); ++kernels) {
-        ExpectSame(model, core, static_cast<v1::CRecipe::Kernels>(kernels));
+        for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
+          ExpectSame(model, core, static_cast<v1::CRecipe::Kernels>(kernels),
+                     family);
+        }
       }
     }
   }

@@ -1,7 +1,7 @@
 // Random graphs of every op on every element type as firmware: what the
 // simulated core computes is what the interpreter does.
 
-#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -19,15 +19,15 @@ namespace {
 class FirmwareOpsTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kRiscvGcc)) {
-      EK_SKIP("no riscv64-unknown-elf-gcc");
-    }
+    const std::string missing = MissingCompiler(v1::RV32IMC, v1::GCC);
+    if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
   }
 
   // Every `step`-th of the graphs that have every op on every type; recipes by
   // turns.
   static void ExpectEqual(uint64_t seed, size_t step,
-                          const std::vector<std::string>& targets) {
+                          const std::vector<std::string>& targets,
+                          v1::CompilerFamily family = v1::GCC) {
     constexpr int kOpsPerGraph = 40;
     const auto graphs = compiler::GraphsOfAllCases(kOpsPerGraph, seed);
     ASSERT_TRUE(graphs.ok()) << graphs.status();
@@ -38,8 +38,9 @@ class FirmwareOpsTest : public testing::Test {
         constexpr v1::CRecipe::Kernels kKernels[] = {
             v1::CRecipe::KERNELS_UNSPECIFIED, v1::CRecipe::PLAIN,
             v1::CRecipe::TABLE, v1::CRecipe::SMALL};
-        const absl::Status same = CompareFirmware(
-            (*graphs)[i], target, kKernels[i / step % std::size(kKernels)]);
+        const absl::Status same =
+            CompareFirmware((*graphs)[i], target,
+                            kKernels[i / step % std::size(kKernels)], family);
         EXPECT_TRUE(same.ok()) << same;
       }
     }
@@ -47,6 +48,12 @@ class FirmwareOpsTest : public testing::Test {
 };
 
 TEST_F(FirmwareOpsTest, SomeOfAllOps) { ExpectEqual(1, 4, {"rv32imc"}); }
+
+TEST_F(FirmwareOpsTest, SomeOfAllOpsByClang) {
+  const std::string missing = MissingCompiler(v1::RV32IMC, v1::CLANG);
+  if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
+  ExpectEqual(2, 16, {"rv32imc"}, v1::CLANG);
+}
 
 // There is nothing beside code in flash, whatever length the code has.
 TEST_F(FirmwareOpsTest, NetworksWithoutConstants) {
@@ -64,7 +71,9 @@ TEST_F(FirmwareOpsTest, NetworksWithoutConstants) {
 
 TEST_F(FirmwareOpsTest, DISABLED_AllOpsOnAllCores) {
   for (uint64_t seed = 1; seed < 200'000; seed += 50'000) {
-    ExpectEqual(seed, 1, {"rv32im", "rv32imc", "rv32imf"});
+    for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
+      ExpectEqual(seed, 1, {"rv32im", "rv32imc", "rv32imf"}, family);
+    }
   }
 }
 

@@ -25,6 +25,8 @@ using testing::HasSubstr;
 
 constexpr char kGcc[] = "/usr/bin/riscv64-unknown-elf-gcc";
 constexpr char kArmGcc[] = "/usr/bin/arm-none-eabi-gcc";
+constexpr char kClang[] = "/usr/bin/clang";
+constexpr char kLld[] = "/usr/bin/ld.lld";
 
 class CTargetsTest : public ClusterTest {
  protected:
@@ -80,6 +82,23 @@ TEST_F(CTargetsTest, TheSimulatedCoreComputesWhatTheReferenceDoes) {
   EXPECT_EQ(report.compiler().digest().size(), 64u);
   EXPECT_THAT(report.warnings(), ElementsAre());
   ExpectSame(report, Report(Profile("rv32imc")));
+}
+
+TEST_F(CTargetsTest, ClangMakesFirmwareThatComputesTheSame) {
+  if (!std::filesystem::exists(kClang) || !std::filesystem::exists(kLld)) {
+    const v1::ErrorDetail error =
+        FailureOf(cluster(), Profile("rv32imc", {"--compiler", "clang"}), 4);
+    EXPECT_NAMES(error, "apt-get install clang lld");
+    return;
+  }
+  const v1::Report report = Report(Profile("rv32imc", {"--compiler", "clang"}));
+  EXPECT_GT(report.bit_exact().outputs_compared(), 0);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+  EXPECT_EQ(report.compiler().program(), "clang");
+  EXPECT_GT(report.memory().sections().stack_bytes(), 0);
+  ExpectSame(report, Report(Profile("rv32imc", {"--compiler", "clang"})));
+  const v1::Report arm = Report(Profile("cortex-m4", {"--compiler", "clang"}));
+  EXPECT_GT(arm.memory().sections().text_bytes(), 1000);
 }
 
 TEST_F(CTargetsTest, EveryRecipeComputesTheSame) {
@@ -147,8 +166,9 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
   const v1::Report report = Report({"compile", Digits(), "--target", "rv32imc",
                                     "--compiler", "none", "-o", folder});
   EXPECT_GT(report.layers_size(), 0);
-  for (const char* file : {"c/Makefile", "c/check.c", "c/firmware.ld",
-                           "c/start.S", "manifest.json", "program.pb"}) {
+  for (const char* file :
+       {"c/Makefile", "c/check.c", "c/firmware.ld", "c/runtime.c", "c/start.S",
+        "manifest.json", "program.pb"}) {
     EXPECT_TRUE(std::filesystem::exists(absl::StrCat(folder, "/", file)))
         << file;
   }
