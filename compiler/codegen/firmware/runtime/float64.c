@@ -2,8 +2,6 @@
 /* float64. A fraction has its leading bit at bit 62 and ten bits below what is
    kept; lost ones are or'ed into the last. */
 
-#if defined(EK_SOFT_DOUBLE)
-
 #define EK_SIGN64 ((uint64_t)1 << 63)
 #define EK_LEAD64 ((uint64_t)1 << 62)
 #define EK_NAN64 ((uint64_t)0x7ff80000 << 32)
@@ -15,6 +13,13 @@ EK_INLINE uint64_t ek_round64(uint32_t sign, int32_t exponent,
   return ek_pair(sign + ((uint32_t)(exponent - 1) << 20), 0) +
          ((fraction + (511 + (ek_low(fraction) >> 10 & 1))) >> 10);
 }
+
+EK_INLINE int ek_is_nan64(uint64_t x) { return x << 1 > EK_INF64 << 1; }
+EK_INLINE int32_t ek_exponent64(uint64_t x) {
+  return (int32_t)(ek_high(x) >> 20 & 2047);
+}
+
+#if defined(EK_SOFT_DOUBLE)
 
 EK_INLINE uint64_t ek_shift64(uint64_t fraction, int32_t bits) {
   const uint32_t high = ek_high(fraction), low = ek_low(fraction);
@@ -41,12 +46,8 @@ static __attribute__((noinline)) uint64_t ek_pack64(uint32_t sign,
   return ek_round64(sign, exponent, fraction);
 }
 
-EK_INLINE int ek_is_nan64(uint64_t x) { return x << 1 > EK_INF64 << 1; }
 EK_INLINE int ek_is_zero64(uint64_t x) {
   return (ek_high(x) << 1 | ek_low(x)) == 0;
-}
-EK_INLINE int32_t ek_exponent64(uint64_t x) {
-  return (int32_t)(ek_high(x) >> 20 & 2047);
 }
 
 /* Shifts a subnormal number until it has a leading bit 52; returns by how
@@ -255,3 +256,5 @@ int32_t EK_NAME(__gedf2, )(uint64_t a, uint64_t b) {
 int32_t EK_NAME(__unorddf2, __aeabi_dcmpun)(uint64_t a, uint64_t b) {
   return ek_is_nan64(a) || ek_is_nan64(b);
 }
+
+#endif /* EK_SOFT_DOUBLE */
