@@ -24,7 +24,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "compiler/codegen/c/c_sources.h"
-#include "compiler/codegen/firmware/runtime.h"
 #include "compiler/frontend/import.h"
 #include "compiler/passes/pipeline.h"
 #include "simfarm/simulators/rv32/devices.h"
@@ -84,17 +83,15 @@ std::string Build(const Settings& settings, const compiler::CSources& sources,
     std::ofstream(folder / file.path, std::ios::binary) << file.text;
   }
   std::ofstream(folder / "main.c") << MainOf(sources.manifest);
-  std::ofstream(folder / compiler::kRuntimeFile) << compiler::RuntimeText();
   const std::string elf = (folder / "program.elf").string();
   RunCommand(absl::StrCat(
       "cd ", folder.string(), " && ", settings.gcc,
       " -march=rv32imc -misa-spec=2.2 -mabi=ilp32 -O2 -fno-schedule-insns"
       " -fno-tree-vectorize -fno-tree-loop-distribute-patterns -ffreestanding"
       " -ffp-contract=off -std=c99 -Wall -Wextra -Werror -pedantic -nostdlib"
-      " -nostartfiles -ffunction-sections -Wl,--gc-sections"
-      " -Wl,--no-warn-rwx-segments -T ",
+      " -nostartfiles -Wl,--no-warn-rwx-segments -T ",
       EK_RV32_BENCH_DIR, "/link.ld ", EK_RV32_BENCH_DIR, "/start.S main.c ",
-      sources.manifest.name, ".c ", compiler::kRuntimeFile, " -o ", elf));
+      sources.manifest.name, ".c -lgcc -o ", elf));
   return ReadFile(elf);
 }
 
