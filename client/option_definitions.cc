@@ -68,11 +68,12 @@ void AddOffload(CLI::App& app, RawOptions& raw) {
 }
 
 void AddCompiler(CLI::App& app, RawOptions& raw) {
-  app.add_option("--compiler", raw.compiler,
-                 WrapHelp("What builds the C code of a target that runs C "
-                          "(rv32imc, cortex-m4, ...): gcc (default), clang with "
-                          "ld.lld, or none, which gives the code and estimates. "
-                          "A worker must have it; no other is taken instead"))
+  app.add_option(
+         "--compiler", raw.compiler,
+         WrapHelp("What builds the C code of a target that runs C "
+                  "(rv32imc, cortex-m4, ...): gcc (default), clang with "
+                  "ld.lld, or none, which gives the code and estimates. "
+                  "A worker must have it; no other is taken instead"))
       ->type_name("gcc|clang|none");
 }
 
