@@ -398,7 +398,7 @@ compiler::TensorId RandomDianaImage(QuantizedGraphBuilder& builder,
                                     int64_t channels) {
   Rng& rng = builder.rng();
   const auto extent = [&] {
-    return rng.Below(3) == 0 ? 1 : rng.InRange(2, 19);
+    return rng.Below(3) == 0 ? 1 : rng.InRange(2, 11);
   };
   const int64_t h = extent();
   return builder.Input({1, h, extent(), channels});
@@ -434,7 +434,7 @@ compiler::Graph RandomDianaNet(QuantizedGraphBuilder& builder) {
   Rng& rng = builder.rng();
   const auto window = [&] { return RandomDianaWindow(rng); };
   compiler::TensorId x = builder.Input(
-      {1, rng.InRange(3, 20), rng.InRange(3, 20), rng.InRange(2, 20)});
+      {1, rng.InRange(3, 11), rng.InRange(3, 11), rng.InRange(2, 20)});
   x = builder.Conv(x, rng.InRange(2, 40), window(), rng.Below(2) == 0);
   x = builder.Depthwise(x, 1, window(), rng.Below(2) == 0);
   const compiler::TensorId y = builder.Conv(x, builder.shape(x)[3], {}, false);
@@ -450,7 +450,7 @@ compiler::Graph RandomDianaBlocks(QuantizedGraphBuilder& builder) {
   three.kernel[0] = three.kernel[1] = 3;
   for (int32_t& pad : three.pad) pad = 1;
   compiler::TensorId x = builder.Input(
-      {1, rng.InRange(3, 14), rng.InRange(3, 14), rng.InRange(2, 36)});
+      {1, rng.InRange(3, 9), rng.InRange(3, 9), rng.InRange(2, 20)});
   for (int block = 0; block < 2; ++block) {
     const int64_t channels = builder.shape(x)[3];
     compiler::TensorId y = builder.Conv(x, channels, three, true);
@@ -506,7 +506,7 @@ ChipCase Diana() {
                  {"Conv", 6000, RandomDianaConv},
                  {"Depthwise", 7000, RandomDianaDepthwise},
                  {"Sums", 8000, RandomDianaSums}};
-  chip.seeds = 4;
+  chip.seeds = 2;
   chip.random_chips = 4;
   chip.roomy_targets = {DianaTarget("", 256 << 10), DianaTarget("", 48 << 10)};
   return chip;

@@ -126,7 +126,7 @@ class Packed {
   // as dense blocks with zeros between channels.
   std::string WeightsOf(int64_t begin, int64_t end) const {
     const Operation& operation = placement_.operation;
-    const std::string& all = *graph_.tensors[operation.weights].data;
+    const std::string all(*graph_.tensors[operation.weights].data);
     const int64_t channels = operation.out.c;
     const int64_t each = std::ssize(all) / channels;
     if (!operation.channelwise()) {

@@ -62,8 +62,7 @@ TEST(TileDecisionsTest, OthersAreRefused) {
     std::string what;
   } kCases[] = {
       {google::protobuf::Any(), "the engine model cannot read the decisions"},
-      {Packed(v1::Setting()),
-       "the engine model cannot read the decisions"},
+      {Packed(v1::Setting()), "the engine model cannot read the decisions"},
       {unknown, "the decisions are not in the form of the message"},
       {broken, "the decisions are not in the form of the message"},
       {in_attempt, "an attempt is not in the form of the message"},
