@@ -156,7 +156,7 @@ absl::Status RegisterJobsView::CheckStages(
          .where = absl::StrCat("job ", Kernel::Kernel_Name(kernel)),
          .limit = absl::StrCat(stage.capacity_bytes, " bytes"),
          .need = absl::StrCat(need, " bytes"),
-         .fix = "jobs of fewer output channels"});
+         .fix = "a larger memory, or jobs of fewer output channels"});
   }
   return absl::OkStatus();
 }

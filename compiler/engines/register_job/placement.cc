@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/tiles.h"
 #include "target/layout.h"
@@ -35,6 +36,12 @@ namespace {
 
 constexpr int64_t kFewChannels = 16;
 
+// Whether a memory does not hold what a job stages in it.
+bool IsTooLarge(const absl::Status& refusal) {
+  const auto detail = GetErrorDetail(refusal);
+  return detail.has_value() && detail->reason == "STAGED_TOO_LARGE";
+}
+
 // The first of the kernel's jobs that some cut of the op can be: of its image
 // whole, and all, few or one of its channels.
 absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
@@ -51,8 +58,10 @@ absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
       JobVariables variables = VariablesOf(operation, tiles.h.cuts[0],
                                            tiles.w.cuts[0], tiles.c.cuts[0]);
       variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
-      refusal = chip.view().CheckJob(j, variables);
-      if (refusal.ok()) return j;
+      const absl::Status checked = chip.view().CheckJob(j, variables);
+      if (checked.ok()) return j;
+      // What no cut changes says more than what this cut is not.
+      if (IsTooLarge(checked) || !IsTooLarge(refusal)) refusal = checked;
     }
   }
   return refusal;
@@ -129,8 +138,9 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   if (dense_blocks) {
     EK_RETURN_IF_ERROR(UseDenseBlocks(chip, placement));
   } else {
-    EK_ASSIGN_OR_RETURN(placement.job,
-                        FindJob(chip, operation, operation.kernel));
+    EK_ASSIGN_OR_RETURN(
+        placement.job, FindJob(chip, operation, operation.kernel),
+        absl::StrCat("layer ", region.graph->ops[region.ops[0]].id));
   }
   const v1::RegisterJobs::Job& job = chip.view().jobs().jobs(placement.job);
   operation.variables[target::JobVariable::kKernel] = job.code();
