@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "compiler/ir/tensor_views.h"
 #include "compiler/partition/factors_match.h"
+#include "compiler/passes/clamps.h"
 #include "ops/leaky_relu.h"
 #include "ops/quantized_parameters.h"
 #include "target/pattern_ops.h"
@@ -94,7 +95,8 @@ class NumericsMatch {
          {&NumericsMatch::WhyNotRounding, &NumericsMatch::WhyNotInputs,
           &NumericsMatch::WhyNotOutput, &NumericsMatch::WhyNotWeights,
           &NumericsMatch::WhyNotValues, &NumericsMatch::WhyNotScales,
-          &NumericsMatch::WhyNotConverter, &NumericsMatch::WhyNotSums}) {
+          &NumericsMatch::WhyNotConverter, &NumericsMatch::WhyNotClamp,
+          &NumericsMatch::WhyNotSums}) {
       if (std::string why = (this->*check)(); !why.empty()) return why;
     }
     return "";
@@ -227,6 +229,23 @@ class NumericsMatch {
                           ")");
     }
     return "";
+  }
+
+  std::string WhyNotClamp() const {
+    const v1::Clamp* clamp = ClampOf(op_.attributes);
+    if (!numerics_.plain_clamps() || gives_sums() || clamp == nullptr)
+      return "";
+    const ops::QuantizedRange all = ops::RangeOf(output().type);
+    const ops::QuantizedRange range =
+        ops::ClampRange(*clamp, op_.attributes.rounding(),
+                        QuantizationOf(output()), output().type);
+    const int32_t zero = output().quantization->zero_point[0];
+    if (range.max != all.max) {
+      return absl::StrCat("results up to ", all.max, " (here ", range.max, ")");
+    }
+    if (range.min == all.min || range.min == zero) return "";
+    return absl::StrCat("results from ", all.min, " or ", zero, " up (here ",
+                        range.min, ")");
   }
 
   std::string WhyNotScales() const {

@@ -103,6 +103,31 @@ void GiveAddendAnotherScale(const Pattern&, Graph& graph, Rng&) {
   WeightsOf(graph).quantization->scale[0] /= 2;
 }
 
+v1::Clamp& ClampOf(v1::OpAttributes& op) {
+  switch (op.op_case()) {
+    case v1::OpAttributes::kConv2D:
+      return *op.mutable_conv2d()->mutable_clamp();
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return *op.mutable_depthwise_conv2d()->mutable_clamp();
+    case v1::OpAttributes::kFullyConnected:
+      return *op.mutable_fully_connected()->mutable_clamp();
+    default:
+      return *op.mutable_add()->mutable_clamp();
+  }
+}
+
+// On one side of the zero point, by one or more steps.
+void LimitResults(const Pattern&, Graph& graph, Rng& rng) {
+  v1::Clamp& clamp = ClampOf(graph.ops[0].attributes);
+  const float limit = OutputOf(graph).quantization->scale[0] *
+                      static_cast<float>(rng.InRange(2, 20));
+  if (rng.Below(2) == 0) {
+    clamp.set_max(limit);
+  } else {
+    clamp.set_min(-limit);
+  }
+}
+
 // To the left, or by more bits than any sum has.
 void ShiftFar(const Pattern&, Graph& graph, Rng& rng) {
   float& scale = OutputOf(graph).quantization->scale[0];
@@ -330,6 +355,9 @@ const NumericsCondition kConditions[] = {
      [](const Pattern&) {
        return std::string("one scale for both operands (here ");
      }},
+    {"Clamps", "plain_clamps",
+     [](const Pattern& p) { return p.numerics().plain_clamps(); }, nullptr,
+     LimitResults, [](const Pattern&) { return std::string("results "); }},
     {"ValuesOfWeights", "weight_values",
      [](const Pattern& p) {
        return p.numerics().weight_values() != v1::WEIGHTS_ANY;
@@ -484,6 +512,7 @@ Pattern Lifted(Pattern pattern, const NumericsCondition& condition) {
   if (field == "weight_zero_points") numerics.set_weight_zero_points(true);
   if (field == "one_input_scale") numerics.set_one_input_scale(false);
   if (field == "largest_shift") numerics.set_largest_shift(0);
+  if (field == "plain_clamps") numerics.set_plain_clamps(false);
   if (field == "weight_values") numerics.set_weight_values(v1::WEIGHTS_ANY);
   if (field == "converter") {
     numerics.mutable_converter()->set_max_gain(

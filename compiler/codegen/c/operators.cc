@@ -24,6 +24,7 @@ class OperatorWriter {
       : graph_(graph),
         places_(places),
         recipe_(recipe),
+        kernels_(KernelLibrary::Builtin(), v1::X86_64),
         writer_(graph_, prefix) {
     // Only what ops need between their steps is planned here.
     graph_.inputs.clear();
@@ -70,7 +71,7 @@ class OperatorWriter {
         step.outputs.begin(), step.outputs.end(),
         [this](TensorId id) { return graph_.tensors[id].num_elements() > 0; });
     if (writes) {
-      EK_RETURN_IF_ERROR(EmitCheapest(w, recipe_).status());
+      EK_RETURN_IF_ERROR(kernels_.Emit(w, recipe_).status());
       absl::StrAppend(&body, w.Block());
       can_fail = can_fail || w.can_fail();
     }
@@ -139,6 +140,7 @@ class OperatorWriter {
   Graph graph_;  // With the tensors between steps.
   const std::map<TensorId, CPlace>& places_;
   const CRecipe recipe_;
+  const KernelEmitter kernels_;
   NetworkWriter writer_;
   std::vector<std::string> bodies_;
   std::vector<StepUse> uses_;

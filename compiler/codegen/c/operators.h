@@ -37,7 +37,7 @@ struct COperators {
 
 // `graph` is verified; ops do not share tensors, and each tensor, constants
 // too, has a place. Names begin with `prefix`. `recipe` is kDefault, kSize or
-// kPlain. Errors as of EmitC().
+// kPlain. Kernels are chosen for x86-64. Errors as of EmitC().
 absl::StatusOr<COperators> EmitCOperators(
     const Graph& graph, const std::map<TensorId, CPlace>& places,
     const std::string& prefix, CRecipe recipe);
