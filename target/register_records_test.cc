@@ -326,7 +326,8 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
       {"granule_bytes: 32", "granule_bytes: 8192", "granule_bytes"},
       // Numerics.
       {"roundings: FLOOR", "roundings: HALF_UP", "the job rounds down"},
-      {"requantization: SHIFT", "requantization: MULTIPLIER_AND_SHIFT",
+      {"requantization: SHIFT\n      roundings: FLOOR\n      largest_shift: 31",
+       "requantization: MULTIPLIER_AND_SHIFT\n      roundings: FLOOR",
        "requantization: the job shifts"},
       {"largest_shift: 31", "largest_shift: 32", "largest_shift"},
       {"largest_shift: 31", "", "largest_shift"},

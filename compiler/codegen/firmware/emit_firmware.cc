@@ -156,8 +156,7 @@ class FirmwareWriter {
         manifest_(std::move(manifest)) {}
 
   int64_t CyclesOf(int64_t instructions) const {
-    return instructions / 100 * cycles_of_100_ +
-           instructions % 100 * cycles_of_100_ / 100;
+    return compiler::CyclesOf(instructions, cycles_of_100_);
   }
 
   v1::Program Write() {
@@ -182,8 +181,7 @@ class FirmwareWriter {
       v1::Program::Layer& layer = AddLayerRow(graph_, graph_.ops[i], &program_);
       const CLayer& made = manifest_.layers[i];
       layer.set_engine(-1);
-      const int64_t cycles =
-          CyclesOf(made.predicted_instructions, cycles_of_100_);
+      const int64_t cycles = CyclesOf(made.predicted_instructions);
       layer.set_predicted_cycles(cycles);
       program_.set_predicted_cycles(program_.predicted_cycles() + cycles);
       firmware.add_functions(made.function);
