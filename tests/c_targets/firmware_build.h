@@ -15,10 +15,9 @@
 
 namespace edgekiln::tests {
 
-// The program of that compiler, or the one beside it, that this machine does not
-// have; empty if all are there.
-std::string MissingCompiler(v1::Processor processor,
-                            v1::CompilerFamily family);
+// The program of that compiler, or the one beside it, that this machine does
+// not have; empty if all are there.
+std::string MissingCompiler(v1::Processor processor, v1::CompilerFamily family);
 
 // Of a built-in target.
 absl::StatusOr<v1::Machine> MachineOf(const std::string& target);
