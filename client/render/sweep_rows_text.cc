@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "client/render/json.h"
+#include "client/render/text.h"
 
 namespace edgekiln::client {
 namespace {

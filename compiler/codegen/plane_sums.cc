@@ -38,7 +38,7 @@ v1::Window2d PlaneWindow() {
   return window;
 }
 
-bool IsPerTensor(const Tensor& tensor) {
+bool HasOneScale(const Tensor& tensor) {
   return tensor.quantization && tensor.quantization->scale.size() == 1 &&
          tensor.quantization->zero_point.size() == 1;
 }
@@ -62,13 +62,14 @@ bool IsPlaneSum(const Graph& graph, const Op& op) {
   const Tensor& weights = graph.tensors[op.inputs[1]];
   if (!weights.is_constant() || weights.type != v1::INT8 ||
       weights.shape.size() != 4 || weights.num_elements() == 0 ||
-      conv.depth_multiplier() != 1 || !IsPerTensor(weights) ||
+      conv.depth_multiplier() != 1 || !HasOneScale(weights) ||
       !AllEqual(*weights.data, 1)) {
     return false;
   }
   if (op.inputs.size() == 3 && op.inputs[2] != kNoTensor) {
     const Tensor& bias = graph.tensors[op.inputs[2]];
-    if (!bias.is_constant() || bias.type != v1::INT32 || !IsPerTensor(bias) ||
+    if (!bias.is_constant() || bias.type != v1::INT32 ||
+        (bias.quantization && !HasOneScale(bias)) ||
         !AllEqual(*bias.data, sizeof(int32_t))) {
       return false;
     }

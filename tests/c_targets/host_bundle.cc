@@ -20,6 +20,7 @@
 #include "compiler/codegen/c/testing/compiled_networks.h"
 #include "compiler/codegen/host/host_files.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/same_values.h"
 #include "gtest/gtest.h"
 #include "tests/pipeline/chip_run.h"
 
