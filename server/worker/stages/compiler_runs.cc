@@ -137,7 +137,10 @@ std::vector<std::string> CompilerRuns::DebugFlags() const {
             "-gno-statement-frontiers", "-gno-variable-location-views"},
            flags);
   } else {
-    Append({"-gline-tables-only", "-gdwarf-5", "-gno-column-info"}, flags);
+    // Its assembler maps no prefixes.
+    Append({"-fdebug-compilation-dir=.", "-gline-tables-only", "-gdwarf-5",
+            "-gno-column-info"},
+           flags);
   }
   return flags;
 }
