@@ -13,6 +13,7 @@
 #include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/schedule.h"
+#include "target/layout.h"
 #include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
@@ -212,8 +213,14 @@ class Emitter {
       tap.mutable_box()->add_shape(extent);
     }
     EK_ASSIGN_OR_RETURN(
-        const v1::Layout layout,
+        v1::Layout layout,
         LayoutOf(placement_, target::JobOperand::kOut, variables));
+    if (layout.first_byte() > 0) {
+      // Without the group that it may end in: the memory may end before.
+      EK_ASSIGN_OR_RETURN(const target::Layout places,
+                          target::Layout::Create(layout));
+      layout.set_size_bytes(places.end_bytes());
+    }
     *tap.mutable_location() = InEngine(output);
     tap.mutable_location()->set_address(
         tap.location().address() - static_cast<uint64_t>(layout.first_byte()));
