@@ -142,7 +142,8 @@ TEST_F(BuilderTest, HasAFolderOnlyWhileItLives) {
     ASSERT_TRUE(Let(child, Attempt::kEnvironment).ok());
     // Somebody else kills it while it is idle.
     kill(child.pid(), SIGKILL);
-    while (GroupSize(child.pid()) > 0) usleep(1000);
+    // The guard is left, until the child is waited for.
+    while (GroupSize(child.pid()) > 1) usleep(1000);
     ASSERT_TRUE(Let(child, Attempt::kEnvironment).ok());
     EXPECT_EQ(Folders(), 1);
   }

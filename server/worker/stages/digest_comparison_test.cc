@@ -240,7 +240,8 @@ TEST(NanComparisonTest, AnyNanIsAnyOther) {
     auto digests = TensorDigests::Create(inputs, *graph, 1);
     EXPECT_TRUE(digests.ok()) << digests.status();
     DigestComparison by_digest(*graph, *std::move(digests));
-    by_digest.Begin(0, std::vector<absl::string_view>{in});
+    const std::vector<absl::string_view> given = {in};
+    by_digest.Begin(0, given);
     by_digest.AddOutput(1, y);
     by_digest.AddOutput(0, x);
     const bool equal = by_digest.End() == Verdict::kEqual;
