@@ -237,13 +237,13 @@ TEST(ReportDiffTest, FirmwareHasInstructionsAndSections) {
     return RenderReportDiff(DiffReports(a, "a", b, "b"), Style::Plain());
   };
   for (const char* row :
-       {"instructions          800    400   -400   -50.0\n",
-        "setup_instructions     24     24      -       -\n",
+       {"instructions          800    400    -400   -50.0\n",
+        "setup_instructions     24     24       -       -\n",
         "sections.text       5 000  6 000  +1 000   +20.0\n",
-        "sections.rodata       300    300      -       -\n",
-        "sections.data          16     16      -       -\n",
-        "sections.bss        4 096  4 096      -       -\n",
-        "sections.stack        176    352   +176  +100.0\n"}) {
+        "sections.rodata       300    300       -       -\n",
+        "sections.data          16     16       -       -\n",
+        "sections.bss        4 096  4 096       -       -\n",
+        "sections.stack        176    352    +176  +100.0\n"}) {
     EXPECT_NE(text().find(row), std::string::npos) << row << text();
   }
   b.mutable_memory()->mutable_sections()->set_stack_bytes(0);

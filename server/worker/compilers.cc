@@ -349,14 +349,16 @@ absl::Status InstalledCompilers::Check(const v1::Compiler& compiler) const {
   };
   for (const KnownCompiler& one : found_) {
     if (one.compiler.program() != compiler.program()) continue;
-    if (!compiler.digest().empty() &&
-        one.compiler.digest() != compiler.digest()) {
-      continue;
-    }
+    // It may be the wanted one by now.
     const std::string changed = ChangedFile(one, *NewPosixFileSystem());
-    if (changed.empty()) return absl::OkStatus();
-    return fail("COMPILER_CHANGED", "a worker's compiler has changed meanwhile",
-                changed);
+    if (!changed.empty()) {
+      return fail("COMPILER_CHANGED",
+                  "a worker's compiler has changed meanwhile", changed);
+    }
+    if (compiler.digest().empty() ||
+        one.compiler.digest() == compiler.digest()) {
+      return absl::OkStatus();
+    }
   }
   return fail("COMPILER_MISSING", "a worker does not have the compiler",
               CompilersText(*this));
