@@ -46,10 +46,11 @@ TEST(ClientProtosTest, AreFewAndOldCompilersReadThem) {
   EXPECT_EQ(ours,
             (std::set<std::string>{
                 "edgekiln/v1/data.proto", "edgekiln/v1/error.proto",
-                "edgekiln/v1/firmware.proto", "edgekiln/v1/jobs.proto",
-                "edgekiln/v1/model.proto", "edgekiln/v1/quantization.proto",
-                "edgekiln/v1/report.proto", "edgekiln/v1/sweep.proto",
-                "edgekiln/v1/sweep_row.proto", "edgekiln/v1/timeline.proto"}));
+                "edgekiln/v1/firmware.proto", "edgekiln/v1/hot_spots.proto",
+                "edgekiln/v1/jobs.proto", "edgekiln/v1/model.proto",
+                "edgekiln/v1/quantization.proto", "edgekiln/v1/report.proto",
+                "edgekiln/v1/sweep.proto", "edgekiln/v1/sweep_row.proto",
+                "edgekiln/v1/timeline.proto"}));
 }
 
 }  // namespace

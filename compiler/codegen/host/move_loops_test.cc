@@ -68,7 +68,7 @@ const Case kCases[] = {
      "    for (i1 = 0; i1 < 6u; ++i1) {\n"
      "      const uint32_t f1 = f0 + i1;\n"
      "      const uint32_t t1 = t0 + i1;\n"
-     "      to[(t1) ^ 3u] = from[f1];\n"
+     "      to[(0u + t1) ^ 3u] = from[f1];\n"
      "    }\n"
      "  }\n"},
     {"ElementsOfTwoBytes", kWords, kDenseWords,
