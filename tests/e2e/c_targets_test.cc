@@ -249,7 +249,7 @@ TEST_F(CTargetsTest, HotSpotsAreShownBehindTheLayers) {
   EXPECT_THAT(result.out, HasSubstr("FUNCTION"));
   EXPECT_THAT(result.out, HasSubstr("digits.c:"));
   EXPECT_THAT(result.out, HasSubstr("loop in digits_layer_"));
-  EXPECT_THAT(result.out, HasSubstr("EXECUTED  CYCLES"));
+  EXPECT_THAT(result.out, HasSubstr("CYCLES  ADDRESS"));
 }
 
 TEST_F(CTargetsTest, HotSpotsAreRefusedWhereNothingIsSimulated) {
