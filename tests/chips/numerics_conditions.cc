@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/passes/clamps.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -103,22 +104,9 @@ void GiveAddendAnotherScale(const Pattern&, Graph& graph, Rng&) {
   WeightsOf(graph).quantization->scale[0] /= 2;
 }
 
-v1::Clamp& ClampOf(v1::OpAttributes& op) {
-  switch (op.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      return *op.mutable_conv2d()->mutable_clamp();
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return *op.mutable_depthwise_conv2d()->mutable_clamp();
-    case v1::OpAttributes::kFullyConnected:
-      return *op.mutable_fully_connected()->mutable_clamp();
-    default:
-      return *op.mutable_add()->mutable_clamp();
-  }
-}
-
 // On one side of the zero point, by one or more steps.
 void LimitResults(const Pattern&, Graph& graph, Rng& rng) {
-  v1::Clamp& clamp = ClampOf(graph.ops[0].attributes);
+  v1::Clamp& clamp = *compiler::MutableClamp(graph.ops[0].attributes);
   const float limit = OutputOf(graph).quantization->scale[0] *
                       static_cast<float>(rng.InRange(2, 20));
   if (rng.Below(2) == 0) {
