@@ -84,9 +84,7 @@ void DeployedModel::StartChoosing() {
 
 void DeployedModel::StartQuantizing() {
   config_ = QuantizationOf(request_);
-  // Nothing is known of accuracy without samples.
-  const bool has_samples = calibration() == "DATA";
-  if (chip_ && has_samples) return StartChoosing();
+  if (chip_) return StartChoosing();
   StartStage();
 }
 

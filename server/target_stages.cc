@@ -102,9 +102,11 @@ Task<absl::StatusOr<TargetBinary>> TargetStages::Compile(
                            .emitting = firmware.emitting};
   }
 
-  EK_CO_ASSIGN_OR_RETURN(
-      const v1::BlobRef placed,
-      co_await Place(recipe.partition(), capabilities, machine));
+  // Weights have their forms by now.
+  v1::PartitionRecipe partition = recipe.partition();
+  partition.clear_narrowest_weights();
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef placed,
+                         co_await Place(partition, capabilities, machine));
 
   v1::StageOptions tile;
   *tile.mutable_tile()->mutable_recipe() = recipe.tile();

@@ -96,9 +96,10 @@ class TransferCounter {
       : element_bytes_(from.element_bits() / 8),
         dimensions_(dimensions),
         granule_bytes_(granule_bytes),
-        group_(from.reversed_bytes()),
-        apart_(from.reversed_bytes() != to.reversed_bytes() ||
-               from.first_byte() != 0 || to.first_byte() != 0) {
+        group_(dimensions > 1 ? 0 : from.reversed_bytes()),
+        apart_(
+            from.reversed_bytes() != to.reversed_bytes() ||
+            (group_ > 0 && (from.first_byte() != 0 || to.first_byte() != 0))) {
     for (int axis = 0; axis < from.extents_size(); ++axis) {
       const int64_t extent = from.extents(axis);
       if (extent == 1) continue;
@@ -222,7 +223,7 @@ class TransferCounter {
   int64_t element_bytes_;
   int dimensions_;
   int64_t granule_bytes_;
-  int64_t group_;  // Of reversed bytes; 0 without.
+  int64_t group_;  // Of reversed bytes that stay together; 0 without.
   bool apart_;     // Bytes do not move in groups.
   std::vector<Axis> axes_;
   int64_t walked_apart_ = 1;

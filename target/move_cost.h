@@ -21,9 +21,11 @@
 //  4. The `dimensions` - 1 digits that count most are counted by the transfer;
 //     it starts anew for all values of the others.
 //
-// A link moves bytes as they lie: groups of reversed bytes stay groups if both
-// layouts reverse alike and every step of a counter is a multiple of the group.
-// Otherwise each byte is a transfer of its own.
+// A link that counts nothing but bytes (`dimensions` is 1) moves them as they
+// lie: groups of reversed bytes stay groups if both layouts reverse alike and
+// every step is a multiple of the group. Otherwise each byte is a transfer of
+// its own. Others count bytes as they lie before groups are reversed, and have
+// a transfer for each byte only where the two layouts do not reverse alike.
 //
 // The move takes, of the clock of the link's owner,
 //   transfers * setup_cycles + ceil(bytes / bytes_per_cycle)

@@ -106,7 +106,7 @@ TEST(MoveCostTest, GranulesRoundEachTransferUp) {
       20 + (256 + 64) / 16);
 }
 
-// A link moves bytes as they lie.
+// A link that counts bytes alone moves them as they lie; others address each.
 TEST(MoveCostTest, ReversedBytesMoveInWholeGroups) {
   const auto reversed = [](v1::Layout layout, int32_t bytes) {
     layout.set_reversed_bytes(bytes);
@@ -122,8 +122,9 @@ TEST(MoveCostTest, ReversedBytesMoveInWholeGroups) {
   EXPECT_EQ(Transfers(reversed(rows, 4), dense, 2), 240);
   EXPECT_EQ(Transfers(reversed(rows, 4), reversed(dense, 8), 2), 240);
   const v1::Layout odd = StridedLayout({6, 40}, {62, 1}, 1);
-  EXPECT_EQ(Transfers(reversed(odd, 4), reversed(dense, 4), 2), 240);
-  EXPECT_EQ(Transfers(reversed(odd, 2), reversed(dense, 2), 2), 1);
+  EXPECT_EQ(Transfers(reversed(odd, 4), reversed(dense, 4), 1), 240);
+  EXPECT_EQ(Transfers(reversed(odd, 4), reversed(dense, 4), 2), 1);
+  EXPECT_EQ(Transfers(reversed(odd, 2), reversed(dense, 2), 1), 6);
   // The second block, of 4 channels, begins within a group: it alone is moved
   // byte by byte.
   v1::Layout blocks = Blocked(1, 1, 20, 16);

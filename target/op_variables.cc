@@ -125,14 +125,14 @@ void SetRows(ShapeSpan weights, OpVariables& values) {
 
 absl::Span<const std::string> OpVariableNames() {
   static const auto* const kNames = new std::vector<std::string>{
-      "batch",     "in_h",        "in_w",         "in_c",
-      "in2_h",     "in2_w",       "in2_c",        "out_h",
-      "out_w",     "out_c",       "kernel_h",     "kernel_w",
-      "stride_h",  "stride_w",    "dilation_h",   "dilation_w",
-      "pad_top",   "pad_bottom",  "pad_left",     "pad_right",
-      "count_pad", "one_shape",   "groups",       "depth_multiplier",
-      "relu",      "in_elements", "in2_elements", "out_elements",
-      "macs",      "elements"};
+      "batch",        "in_h",       "in_w",        "in_c",
+      "in2_h",        "in2_w",      "in2_c",       "out_h",
+      "out_w",        "out_c",      "kernel_h",    "kernel_w",
+      "stride_h",     "stride_w",   "dilation_h",  "dilation_w",
+      "pad_top",      "pad_bottom", "pad_left",    "pad_right",
+      "count_pad",    "one_shape",  "groups",      "depth_multiplier",
+      "biased",       "relu",       "in_elements", "in2_elements",
+      "out_elements", "macs",       "elements"};
   return *kNames;
 }
 
@@ -176,6 +176,8 @@ absl::StatusOr<OpVariables> VariablesOf(const v1::OpAttributes& attributes,
           ? 1
           : 0;
   SetAttributes(attributes, second, values);
+  values[V::kBiased] =
+      weights && inputs.size() > 2 && !inputs[2].empty() ? 1 : 0;
   if (attributes.op_case() == Kind::kFullyConnected) SetRows(second, values);
   const std::optional<int64_t> macs =
       MultiplyAccumulates(attributes, inputs, outputs);

@@ -46,6 +46,7 @@ enum class OpVariable {
   kOneShape,         // 1: all inputs have the shape of the output; else 0.
   kGroups,           // Of Conv2d; else 1.
   kDepthMultiplier,  // Of DepthwiseConv2d; else 1.
+  kBiased,           // 1: of the ops with weights, one with a bias; else 0.
   kRelu,             // 1: a Clip from 0 up without an upper bound; else 0.
   kInElements,       // Of the first input; 0 without one.
   kIn2Elements,

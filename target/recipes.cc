@@ -106,6 +106,7 @@ absl::StatusOr<v1::PartitionRecipe> ResolvePartition(
   for (const int32_t engine : engines) {
     resolved.add_separate_requantization(engine);
   }
+  resolved.set_narrowest_weights(recipe.narrowest_weights());
   return resolved;
 }
 
@@ -196,7 +197,7 @@ absl::StatusOr<ResolvedRecipes> ResolveRecipes(
     out.set_name(recipe.name());
     out.set_doc(recipe.doc());
     *out.mutable_tile() = std::move(tile);
-    if (partition.separate_requantization_size() > 0) {
+    if (partition.ByteSizeLong() > 0) {
       *out.mutable_partition() = std::move(partition);
     }
     EK_ASSIGN_OR_RETURN(const v1::CRecipe c, ResolveC(descriptor, recipe),

@@ -27,8 +27,9 @@ constexpr absl::string_view kNames[] = {
     "code_shift",     "shift",         "record_addr"};
 static_assert(std::size(kNames) == kNumJobVariables);
 
-constexpr absl::string_view kOperandNames[] = {"in", "in2", "weights", "bias",
-                                               "out"};
+constexpr absl::string_view kOperandNames[] = {"in",   "in2",    "weights",
+                                               "bias", "affine", "out"};
+static_assert(std::size(kOperandNames) == kNumJobOperands);
 
 }  // namespace
 
@@ -74,6 +75,8 @@ std::vector<JobVariable> VariablesOfKernel(Kernel::Kernel kernel,
            V::kClampMax});
       if (shifts) {
         add({V::kShift});
+      } else if (results == Kernel::BY_CONVERTER) {
+        add({V::kGain, V::kCodeMin, V::kCodeMax, V::kCodeShift});
       } else {
         add({V::kTableAddr, V::kInZeroPoint, V::kOutZeroPoint, V::kRounding,
              V::kOutInt32});
@@ -118,6 +121,10 @@ std::vector<JobOperand> OperandsOfKernel(Kernel::Kernel kernel,
         return {JobOperand::kIn, JobOperand::kWeights, JobOperand::kBias,
                 JobOperand::kOut};
       }
+      if (results == Kernel::BY_CONVERTER) {
+        return {JobOperand::kIn, JobOperand::kWeights, JobOperand::kAffine,
+                JobOperand::kOut};
+      }
       return {JobOperand::kIn, JobOperand::kWeights, JobOperand::kOut};
     case Kernel::ADDITION:
       return {JobOperand::kIn, JobOperand::kIn2, JobOperand::kOut};
@@ -133,9 +140,19 @@ bool HasJobTable(Kernel::Kernel kernel, Kernel::Results results) {
           kernel == Kernel::REQUANTIZATION);
 }
 
-bool CanShiftResults(Kernel::Kernel kernel) {
-  return kernel == Kernel::CONVOLUTION ||
-         kernel == Kernel::DEPTHWISE_CONVOLUTION || kernel == Kernel::ADDITION;
+bool CanHaveResults(Kernel::Kernel kernel, Kernel::Results results) {
+  const bool convolves =
+      kernel == Kernel::CONVOLUTION || kernel == Kernel::DEPTHWISE_CONVOLUTION;
+  switch (results) {
+    case Kernel::BY_TABLE:
+      return true;
+    case Kernel::BY_SHIFT:
+      return convolves || kernel == Kernel::ADDITION;
+    case Kernel::BY_CONVERTER:
+      return convolves;
+    default:
+      return false;
+  }
 }
 
 std::vector<JobVariable> ConverterVariables() {

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "edgekiln/v1/layout.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/cell_rows.h"
 #include "target/expression.h"
 #include "target/variable_values.h"
 
@@ -79,12 +80,13 @@ std::optional<JobVariable> FindJobVariable(absl::string_view name);
 using JobVariables = VariableValues<JobVariable, kNumJobVariables>;
 
 // A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w]; a bias
-// is the bytes of int32 values, [o, b].
-enum class JobOperand { kIn, kIn2, kWeights, kBias, kOut };
-inline constexpr int kNumJobOperands = 5;
+// is the bytes of int32 values, [o, b]; `affine` those of int16 pairs, scale
+// and offset, [o, b].
+enum class JobOperand { kIn, kIn2, kWeights, kBias, kAffine, kOut };
+inline constexpr int kNumJobOperands = 6;
 inline constexpr JobOperand kAllJobOperands[] = {
-    JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights, JobOperand::kBias,
-    JobOperand::kOut};
+    JobOperand::kIn,   JobOperand::kIn2,    JobOperand::kWeights,
+    JobOperand::kBias, JobOperand::kAffine, JobOperand::kOut};
 absl::string_view JobOperandName(JobOperand operand);  // "in2"
 
 // Of the table that CONVOLUTION, DEPTHWISE_CONVOLUTION and REQUANTIZATION read:
@@ -93,8 +95,16 @@ absl::string_view JobOperandName(JobOperand operand);  // "in2"
 inline constexpr int64_t kJobTableEntryBytes = 12;
 inline constexpr int64_t kJobTableAlignment = 4;
 
-// Of the bias operand: its axis `b`, least significant byte first.
-inline constexpr int64_t kJobBiasBytes = 4;
+// Of bias and affine: the axis `b`, least significant byte first.
+inline constexpr int64_t kJobChannelBytes = 4;
+// Whether the operand has such bytes for each output channel.
+constexpr bool IsOfChannels(JobOperand operand) {
+  return operand == JobOperand::kBias || operand == JobOperand::kAffine;
+}
+// Whether it is constant: may lie in the host's memory.
+constexpr bool IsConstant(JobOperand operand) {
+  return operand == JobOperand::kWeights || IsOfChannels(operand);
+}
 
 // Largest shift of results BY_SHIFT.
 inline constexpr int64_t kMaxJobShift = 31;
@@ -130,9 +140,10 @@ std::vector<JobOperand> OperandsOfKernel(
 bool HasJobTable(
     v1::RegisterJobs::Kernel kernel,
     v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE);
-// Whether there are jobs of that kernel with results BY_SHIFT.
-bool CanShiftResults(v1::RegisterJobs::Kernel kernel);
-// Those of a converter.
+// Whether there are jobs of that kernel with such results.
+bool CanHaveResults(v1::RegisterJobs::Kernel kernel,
+                    v1::RegisterJobs::Results results);
+// Those of a converter that results BY_TABLE may go through.
 std::vector<JobVariable> ConverterVariables();
 
 // The smallest and the largest weight that is no error of a job.
@@ -220,6 +231,12 @@ class RegisterJobsView {
   int32_t own_memory() const { return own_memory_; }
   // Where an operand of the job lies; the table lies in own_memory().
   int32_t MemoryOf(int32_t job, JobOperand operand) const;
+  // Whether the job's weights are cells: see CellsOf().
+  bool HasCells(int32_t job) const;
+  // How the weights of such a job are stored. OUT_OF_RANGE on overflow, or if
+  // the descriptor's multiples are none, or they are more than a layout holds.
+  absl::StatusOr<CellRows> CellsOf(int32_t job,
+                                   const JobVariables& variables) const;
   // Of the operand's first byte. OUT_OF_RANGE on overflow, or if it is not 0 to
   // kMaxJobAddress.
   absl::StatusOr<int64_t> AddressOf(int32_t job, JobOperand operand,
@@ -238,7 +255,8 @@ class RegisterJobsView {
 
   // Layout of an operand from its address on, or, of reversed bytes, from the
   // begin of the group that has its address. Elements are int8; int32 for
-  // `out` of a convolution with out_int32 and `in` of REQUANTIZATION.
+  // `out` of a convolution with out_int32 and `in` of REQUANTIZATION. Of cells,
+  // that of their bytes in one row.
   // INVALID_ARGUMENT if the kernel lacks the operand, OUT_OF_RANGE on overflow.
   // The layout may be illegal (layout.h).
   absl::StatusOr<v1::Layout> OperandLayout(int32_t job, JobOperand operand,
@@ -251,8 +269,15 @@ class RegisterJobsView {
     std::optional<Expression> modulo;
     Expression stride;
   };
+  // RegisterJobs.CellRows.
+  struct Cells {
+    Expression rows_multiple;
+    Expression columns_multiple;
+    v1::RegisterJobs::CellRows described;
+  };
   struct Operand {
     bool present = false;
+    std::optional<Cells> cells;  // In place of terms and size.
     std::vector<Term> terms;
     Expression size;
     std::optional<Expression> address;
@@ -279,6 +304,9 @@ class RegisterJobsView {
   absl::Status CheckTold(const JobVariables& job,
                          absl::Span<const int64_t> held) const;
   absl::Status CheckStages(int32_t job, const JobVariables& variables) const;
+  // Bytes of its room.
+  absl::StatusOr<int64_t> SizeOf(int32_t job, JobOperand which,
+                                 const JobVariables& variables) const;
   const Operand& operand(int32_t job, JobOperand which) const {
     return parsed_[job].operands[static_cast<size_t>(which)];
   }

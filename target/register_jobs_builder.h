@@ -56,6 +56,8 @@ class RegisterJobsView::Builder {
                             Operand& place) const;
   absl::Status AddOperand(Kernel::Kernel kernel, JobOperand which,
                           const Kernel::Operand& operand, Operand& place) const;
+  absl::Status AddCells(Kernel::Kernel kernel, JobOperand which,
+                        const Kernel::Operand& operand, Operand& place) const;
   absl::StatusOr<Expression> Compile(const std::string& text) const;
 
   const v1::Machine& machine_;

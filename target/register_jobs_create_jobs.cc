@@ -21,6 +21,8 @@ using Kernel = v1::RegisterJobs;
 
 constexpr int kMaxTerms = 16;
 constexpr int kMaxConditions = 64;  // Of one job.
+constexpr int kMaxSignMasks = 4096;
+constexpr int kMaxSignColumns = 32;
 
 std::string NamesOf(const std::vector<JobOperand>& operands) {
   return absl::StrJoin(operands, ", ", [](std::string* out, JobOperand which) {
@@ -30,7 +32,7 @@ std::string NamesOf(const std::vector<JobOperand>& operands) {
 
 // Axes of an operand by name, in the order of the layout's extents.
 absl::string_view AxesOf(Kernel::Kernel kernel, JobOperand operand) {
-  if (operand == JobOperand::kBias) return "ob";
+  if (IsOfChannels(operand)) return "ob";
   if (operand != JobOperand::kWeights) return "hwc";
   return kernel == Kernel::CONVOLUTION ? "ohwi" : "ohw";
 }
@@ -38,10 +40,9 @@ absl::string_view AxesOf(Kernel::Kernel kernel, JobOperand operand) {
 }  // namespace
 
 absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
-  if (!Kernel::Results_IsValid(job.results()) ||
-      (job.results() != Kernel::BY_TABLE && !CanShiftResults(job.kernel()))) {
+  if (!CanHaveResults(job.kernel(), job.results())) {
     return InvalidRegisterJobs(
-        "results of a kernel that does not shift sums, or unknown", "results",
+        "results that the kernel does not have, or unknown", "results",
         "remove it");
   }
   std::vector<JobVariable> variables =
@@ -58,8 +59,8 @@ absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
     if (!IsTold(variable)) missing.push_back(JobVariableName(variable));
   }
   if (!missing.empty()) {
-    const bool may_shift =
-        CanShiftResults(job.kernel()) && IsTold(JobVariable::kShift);
+    const bool may_shift = CanHaveResults(job.kernel(), Kernel::BY_SHIFT) &&
+                           IsTold(JobVariable::kShift);
     return InvalidRegisterJobs(
         absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
         "registers, fields",
@@ -81,6 +82,12 @@ absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
                       "occupancy_cycles_expr");
   EK_RETURN_IF_ERROR(AddConditions(job, parsed));
   EK_RETURN_IF_ERROR(AddOperands(job, parsed));
+  if (parsed.operands[static_cast<size_t>(JobOperand::kWeights)].cells &&
+      job.weight_values() != v1::WEIGHTS_TERNARY) {
+    return InvalidRegisterJobs("cells hold ternary weights alone",
+                               "weight_values",
+                               "weight_values: WEIGHTS_TERNARY");
+  }
   view_.parsed_.push_back(std::move(parsed));
   view_.variables_.push_back(std::move(variables));
   return absl::OkStatus();
@@ -166,8 +173,7 @@ absl::Status RegisterJobsView::Builder::StageOperand(
 
 absl::Status RegisterJobsView::Builder::PlaceOperand(
     JobOperand which, const Kernel::Operand& operand, Operand& place) const {
-  const bool constant =
-      which == JobOperand::kWeights || which == JobOperand::kBias;
+  const bool constant = IsConstant(which);
   place.memory = view_.own_memory_;
   if (!operand.memory().empty()) {
     EK_ASSIGN_OR_RETURN(place.memory, FindMemory(operand.memory(), "memory"));
@@ -202,9 +208,9 @@ absl::Status RegisterJobsView::Builder::PlaceOperand(
         "reversed_bytes", "2, 4 or 8");
   }
   if (operand.address_expr().empty()) {
-    if (which != JobOperand::kBias) return absl::OkStatus();
+    if (!IsOfChannels(which)) return absl::OkStatus();
     return InvalidRegisterJobs("address_expr is missing", "address_expr",
-                               "where the biases lie, over the variables: "
+                               "where they lie, over the variables: "
                                "\"weights_addr + 4096\"");
   }
   EK_ASSIGN_OR_RETURN(place.address, Compile(operand.address_expr()),
@@ -217,6 +223,7 @@ absl::Status RegisterJobsView::Builder::AddOperand(
     Operand& place) const {
   place.present = true;
   EK_RETURN_IF_ERROR(PlaceOperand(which, operand, place));
+  if (operand.has_cell_rows()) return AddCells(kernel, which, operand, place);
   if (operand.terms_size() > kMaxTerms) {
     return InvalidRegisterJobs("too many terms", "terms",
                                absl::StrCat("up to ", kMaxTerms));
@@ -246,6 +253,40 @@ absl::Status RegisterJobsView::Builder::AddOperand(
   }
   EK_ASSIGN_OR_RETURN(place.size, Compile(operand.size_bytes_expr()),
                       "size_bytes_expr");
+  return absl::OkStatus();
+}
+
+absl::Status RegisterJobsView::Builder::AddCells(Kernel::Kernel kernel,
+                                                 JobOperand which,
+                                                 const Kernel::Operand& operand,
+                                                 Operand& place) const {
+  const Kernel::CellRows& cells = operand.cell_rows();
+  if (which != JobOperand::kWeights || kernel != Kernel::CONVOLUTION ||
+      operand.terms_size() > 0 || !operand.size_bytes_expr().empty()) {
+    return InvalidRegisterJobs(
+        "cell_rows of another operand than the weights of a CONVOLUTION, or "
+        "beside terms or size_bytes_expr",
+        "cell_rows", "remove one of them");
+  }
+  const bool has_signs = cells.sign_masks_size() > 0;
+  if (cells.sign_masks_size() > kMaxSignMasks || cells.sign_rows() < 0 ||
+      cells.sign_columns() < 0 || cells.sign_columns() > kMaxSignColumns ||
+      has_signs != (cells.sign_rows() > 0) ||
+      has_signs != (cells.sign_columns() > 0)) {
+    return InvalidRegisterJobs(
+        "signs of cells that are incomplete or too many", "cell_rows",
+        absl::StrCat("sign_rows from 1 up, sign_columns from 1 to ",
+                     kMaxSignColumns, " and up to ", kMaxSignMasks,
+                     " sign_masks; or none of the three"));
+  }
+  Cells parsed;
+  EK_ASSIGN_OR_RETURN(parsed.rows_multiple, Compile(cells.rows_multiple_expr()),
+                      "rows_multiple_expr");
+  EK_ASSIGN_OR_RETURN(parsed.columns_multiple,
+                      Compile(cells.columns_multiple_expr()),
+                      "columns_multiple_expr");
+  parsed.described = cells;
+  place.cells = std::move(parsed);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "target/layout.h"
 #include "target/register_jobs.h"
@@ -19,6 +20,9 @@ namespace {
 
 using Kernel = v1::RegisterJobs;
 using V = JobVariable;
+
+// Of a word of cells.
+constexpr int64_t kCellColumns = 32;
 
 // The value of one expression of an operand, which `field` names. One that
 // cannot be computed is an error of the target file.
@@ -52,6 +56,7 @@ V AddressVariable(JobOperand operand) {
       return V::kIn2Addr;
     case JobOperand::kWeights:
     case JobOperand::kBias:
+    case JobOperand::kAffine:
       return V::kWeightsAddr;
     case JobOperand::kOut:
       break;
@@ -139,9 +144,7 @@ absl::Status RegisterJobsView::CheckStages(
   for (const JobOperand which : OperandsOf(job)) {
     const Operand& staged = operand(job, which);
     if (staged.staged_in < 0) continue;
-    EK_ASSIGN_OR_RETURN(const int64_t size,
-                        EvaluateOperand(staged.size, kernel, which,
-                                        "size_bytes_expr", variables));
+    EK_ASSIGN_OR_RETURN(const int64_t size, SizeOf(job, which, variables));
     int64_t& sum = bytes[staged.staged_in];
     sum = CheckedAdd(sum, std::max<int64_t>(size, 0)).value_or(INT64_MAX);
   }
@@ -161,6 +164,69 @@ absl::Status RegisterJobsView::CheckStages(
   return absl::OkStatus();
 }
 
+bool RegisterJobsView::HasCells(int32_t job) const {
+  return operand(job, JobOperand::kWeights).cells.has_value();
+}
+
+absl::StatusOr<CellRows> RegisterJobsView::CellsOf(
+    int32_t job, const JobVariables& variables) const {
+  const Cells& cells = *operand(job, JobOperand::kWeights).cells;
+  const Kernel::Kernel kernel = jobs_.jobs(job).kernel();
+  CellRows rows;
+  rows.out_c = variables[V::kOutC];
+  rows.kernel_h = variables[V::kKernelH];
+  rows.kernel_w = variables[V::kKernelW];
+  rows.in_c = variables[V::kInC];
+  rows.last_row_first = cells.described.last_row_first();
+  rows.sign_rows = cells.described.sign_rows();
+  rows.sign_columns = cells.described.sign_columns();
+  rows.sign_masks.assign(cells.described.sign_masks().begin(),
+                         cells.described.sign_masks().end());
+  const auto multiple = [&](const Expression& expression,
+                            absl::string_view field) {
+    return EvaluateOperand(expression, kernel, JobOperand::kWeights, field,
+                           variables);
+  };
+  EK_ASSIGN_OR_RETURN(const int64_t row_grain,
+                      multiple(cells.rows_multiple, "rows_multiple_expr"));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t column_grain,
+      multiple(cells.columns_multiple, "columns_multiple_expr"));
+  const auto taps = CheckedMul(rows.kernel_h, rows.kernel_w);
+  const auto inputs = taps ? CheckedMul(*taps, rows.in_c) : std::nullopt;
+  const bool legal = inputs && *inputs > 0 && *inputs < kMaxLayoutBytes &&
+                     rows.out_c > 0 && rows.out_c <= kMaxJobExtent &&
+                     row_grain > 0 && row_grain <= kMaxJobExtent &&
+                     column_grain > 0 && column_grain <= kMaxJobExtent &&
+                     column_grain % kCellColumns == 0;
+  if (legal) {
+    rows.rows = RoundUp(*inputs, row_grain);
+    rows.columns = RoundUp(rows.out_c, column_grain);
+    if (rows.rows <= kMaxLayoutBytes / rows.columns) return rows;
+  }
+  return MakeError(
+      absl::StatusCode::kOutOfRange,
+      {.reason = "TARGET_INVALID",
+       .what = "the cells of the weights have no size",
+       .where = absl::StrCat("job ", Kernel::Kernel_Name(kernel),
+                             ", operand weights, cell_rows"),
+       .limit = absl::StrCat("multiples from 1 to ", kMaxJobExtent,
+                             ", columns in whole ", kCellColumns),
+       .fix = "correct rows_multiple_expr or columns_multiple_expr in the "
+              "target file"});
+}
+
+absl::StatusOr<int64_t> RegisterJobsView::SizeOf(
+    int32_t job, JobOperand which, const JobVariables& variables) const {
+  const Operand& parsed = operand(job, which);
+  if (!parsed.cells) {
+    return EvaluateOperand(parsed.size, jobs_.jobs(job).kernel(), which,
+                           "size_bytes_expr", variables);
+  }
+  EK_ASSIGN_OR_RETURN(const CellRows cells, CellsOf(job, variables));
+  return cells.bytes();
+}
+
 absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
     int32_t job, JobOperand operand, const JobVariables& variables) const {
   const Operand& parsed = this->operand(job, operand);
@@ -176,9 +242,13 @@ absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
   const bool same_shape =
       kernel == Kernel::ADDITION || kernel == Kernel::REQUANTIZATION;
   int32_t bits = 8;
-  if (operand == JobOperand::kBias) {
+  if (parsed.cells) {
+    EK_ASSIGN_OR_RETURN(const int64_t bytes, SizeOf(job, operand, variables));
+    layout.add_extents(bytes);
+    layout.add_terms()->set_stride_bytes(1);
+  } else if (IsOfChannels(operand)) {
     extents({V::kOutC});
-    layout.add_extents(kJobBiasBytes);
+    layout.add_extents(kJobChannelBytes);
   } else if (operand == JobOperand::kWeights) {
     extents({V::kOutC, V::kKernelH, V::kKernelW});
     if (kernel == Kernel::CONVOLUTION) extents({V::kInC});
@@ -222,8 +292,7 @@ absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
                         evaluate(term.stride, "stride_bytes_expr"));
     added.set_stride_bytes(stride);
   }
-  EK_ASSIGN_OR_RETURN(const int64_t size,
-                      evaluate(parsed.size, "size_bytes_expr"));
+  EK_ASSIGN_OR_RETURN(const int64_t size, SizeOf(job, operand, variables));
   layout.set_size_bytes(size);
   if (parsed.reversed_bytes > 0) {
     EK_ASSIGN_OR_RETURN(const int64_t address,

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/choose/answers.h"
+#include "compiler/choose/given_weights.h"
 #include "compiler/choose/scheme_forms.h"
 #include "compiler/ir/graph_outline.h"
 #include "compiler/quantize/calibration_samples.h"
@@ -420,10 +421,19 @@ absl::StatusOr<ChosenSchemes> ChooseSchemes(
   const bool nothing_to_choose =
       layers.empty() && config.accuracy_budget_ppm() == 0;
   // One to fit, one to judge.
-  if (nothing_to_choose || samples.size() < 2 || samples.sequential() ||
-      !float_graph.states.empty()) {
-    return ChosenSchemes{config, {}};
+  const bool cannot_judge =
+      samples.size() < 2 || samples.sequential() || !float_graph.states.empty();
+  const std::vector<int> ternary = TernaryLayers(float_graph, layers);
+  if (!ternary.empty() && (cannot_judge || chip.recipe.narrowest_weights())) {
+    EK_ASSIGN_OR_RETURN(const Graph outline,
+                        GraphFromOutline(OutlineOf(float_graph)));
+    EK_ASSIGN_OR_RETURN(
+        const Assignment assignment,
+        FormsOfGivenWeights(outline, needs, config, chip, layers, ternary));
+    return ChosenSchemes{ConfigFor(float_graph, config, layers, assignment),
+                         {}};
   }
+  if (nothing_to_choose || cannot_judge) return ChosenSchemes{config, {}};
   return Chooser(float_graph, needs, config, chip, inputs, std::move(layers))
       .Run(std::move(samples));
 }

@@ -33,10 +33,13 @@ struct ChosenSchemes {
 // fastest first, until one does. Few layers: all combinations are considered.
 // Many: those in which the layers that gain most for their noise come first.
 //
-// Without samples, or with only one form for each layer and no budget asked
-// for, the config comes back as it is. INVALID_ARGUMENT with reason
-// ACCURACY_BUDGET, a user error, if a budget was asked for that not even the
-// most exact forms keep. Other errors: as of Quantize().
+// Layers of a network that was trained with ternary weights get them by cycles
+// alone (given_weights.h) with the recipe's narrowest_weights, and where there
+// are no samples to judge by. All others keep the config as it is without
+// samples, or with only one form for each layer and no budget asked for.
+// INVALID_ARGUMENT with reason ACCURACY_BUDGET, a user error, if a budget was
+// asked for that not even the most exact forms keep. Other errors: as of
+// Quantize().
 absl::StatusOr<ChosenSchemes> ChooseSchemes(
     const Graph& float_graph, const v1::QuantizationNeeds& needs,
     const v1::QuantizationConfig& config, const ChosenChip& chip,

@@ -72,9 +72,10 @@ class ChooseTest : public testing::Test {
   absl::StatusOr<ChosenSchemes> Choose(const Graph& graph,
                                        const std::string& target,
                                        const std::string& config_text,
-                                       int samples = 60) {
+                                       int samples = 60,
+                                       const std::string& set = "") {
     const v1::ResolvedTarget resolved =
-        *target::ResolveTarget("extends: \"" + target + "\"");
+        *target::ResolveTarget("extends: \"" + target + "\" " + set);
     v1::QuantizationConfig config;
     EXPECT_TRUE(
         google::protobuf::TextFormat::ParseFromString(config_text, &config));
@@ -84,7 +85,8 @@ class ChooseTest : public testing::Test {
     return ChooseSchemes(
         graph, target::QuantizationNeedsOf(resolved.capabilities()), config,
         {.capabilities = resolved.capabilities(),
-         .machine = resolved.machine()},
+         .machine = resolved.machine(),
+         .recipe = recipe_},
         {.statistics = *statistics, .samples = chunks});
   }
 
@@ -98,6 +100,8 @@ class ChooseTest : public testing::Test {
     }
     return text;
   }
+
+  v1::PartitionRecipe recipe_;
 };
 
 // What costs nothing goes to the fast engine, what ruins the answers does not.
@@ -113,6 +117,29 @@ TEST_F(ChooseTest, TakesTheFastEngineWhereAnswersStay) {
   EXPECT_EQ(choice.samples(), 30);
   ASSERT_EQ(chosen->config.layers_size(), 1);
   EXPECT_EQ(chosen->config.layers(0).layer(), "conv");
+}
+
+// Without samples to judge by, cycles decide about weights that are ternary
+// already, and about no others.
+TEST_F(ChooseTest, TernaryWeightsNeedNoSamples) {
+  const auto rules = [&](bool ternary, const std::string& set) {
+    const auto chosen =
+        Choose(Network(ternary), "toy-mixed", "", /*samples=*/1, set);
+    EXPECT_TRUE(chosen.ok()) << chosen.status();
+    std::string text;
+    for (const auto& rule : chosen->config.layers()) {
+      text += rule.layer() + " " +
+              v1::LayerScheme::Weights_Name(rule.scheme().weights());
+    }
+    return text;
+  };
+  const std::string slow = "set { name: \"macs_b\" value: 1 }";
+  EXPECT_EQ(rules(true, ""), "conv TERNARY");
+  EXPECT_EQ(rules(true, slow), "");
+  EXPECT_EQ(rules(false, ""), "");
+  recipe_.set_narrowest_weights(true);
+  EXPECT_EQ(rules(true, slow), "conv TERNARY");
+  EXPECT_EQ(rules(false, ""), "");
 }
 
 TEST_F(ChooseTest, AnyLossMayBeAskedFor) {

@@ -127,7 +127,13 @@ class FitChecker {
         const TensorId constant = storage_[op.inputs[n]];
         if (!counted.insert(constant).second) continue;
         const Tensor& tensor = graph_.tensors[constant];
-        add(tensor.num_elements() * ElementBytes(tensor.type));
+        const int64_t bytes = tensor.num_elements() * ElementBytes(tensor.type);
+        if (engines_[i] == kHost || n != 1) {
+          add(bytes);
+          continue;
+        }
+        EK_ASSIGN_OR_RETURN(const int64_t packed, LeastWeightBytes(bytes));
+        add(packed);
       }
     }
     const v1::ResolvedMemory& flash = machine_.memories(memories_.flash);
@@ -171,6 +177,17 @@ class FitChecker {
                        3 * weights);
     }
     return tables;
+  }
+
+  // On whichever engine has them in the fewest.
+  absl::StatusOr<int64_t> LeastWeightBytes(int64_t bytes) const {
+    int64_t least = bytes;
+    for (int32_t e = 0; e < machine_.engines_size(); ++e) {
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          FindBackend(machine_, e));
+      least = std::min(least, backend->LeastWeightBytes(bytes, machine_, e));
+    }
+    return least;
   }
 
   // Capacity of all memories that the host does not reach.

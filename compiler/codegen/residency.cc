@@ -1,6 +1,7 @@
 #include "compiler/codegen/residency.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,14 +49,42 @@ class Planner {
       candidates_[c].stays = !recipe_.round_trips() && !candidates_[c].leaves;
     }
     EK_RETURN_IF_ERROR(PlanAll());
-    if (candidates_.size() <= kMaxTried && !recipe_.round_trips()) {
-      EK_RETURN_IF_ERROR(TryLayouts());
-      EK_RETURN_IF_ERROR(TryWithout());
-    }
+    if (candidates_.size() > kMaxTried) return std::move(plans_);
+    EK_RETURN_IF_ERROR(TryLayouts());
+    EK_RETURN_IF_ERROR(TryLayoutsTogether());
+    if (!recipe_.round_trips()) EK_RETURN_IF_ERROR(TryWithout());
     return std::move(plans_);
   }
 
  private:
+  // Axes from the one whose elements lie closest together on, each once.
+  static std::vector<int32_t> AxesOf(const v1::Layout& layout,
+                                     const v1::Layout& other) {
+    std::vector<std::pair<int64_t, int32_t>> steps;
+    for (const v1::Layout::Term& term : layout.terms()) {
+      const auto has_axis = [&](const v1::Layout::Term& each) {
+        return each.axis() == term.axis();
+      };
+      if (!std::any_of(other.terms().begin(), other.terms().end(), has_axis)) {
+        continue;
+      }
+      steps.emplace_back(term.stride_bytes(), term.axis());
+    }
+    std::sort(steps.begin(), steps.end());
+    std::vector<int32_t> axes;
+    for (const auto& [step, axis] : steps) {
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+        axes.push_back(axis);
+      }
+    }
+    return axes;
+  }
+
+  // Whether both have their axes in one order.
+  static bool Alike(const v1::Layout& a, const v1::Layout& b) {
+    return AxesOf(a, b) == AxesOf(b, a);
+  }
+
   static bool Same(const v1::Layout& a, const v1::Layout& b) {
     return a.SerializeAsString() == b.SerializeAsString();
   }
@@ -216,15 +245,14 @@ class Planner {
                       machine_.engines(plan.engine()).clock_hz(), machine_);
   }
 
-  // Cycles that the ops during the candidate's life gain over their plans, with
-  // the choices as they are now; negative if they lose, nothing if one no
-  // longer fits. `others` gets the new plans.
+  // Cycles that the ops [first, last] gain over their plans, with the choices
+  // as they are now; negative if they lose, nothing if one no longer fits.
+  // `others` gets the new plans.
   absl::StatusOr<std::optional<int64_t>> GainOf(
-      const ResidentCandidate& candidate,
-      std::vector<v1::RegionPlan>& others) const {
+      int32_t first, int32_t last, std::vector<v1::RegionPlan>& others) const {
     others.clear();
     int64_t gain = 0;
-    for (int32_t p = candidate.first; p <= candidate.last; ++p) {
+    for (int32_t p = first; p <= last; ++p) {
       absl::StatusOr<v1::RegionPlan> plan = PlanAt(p);
       if (HasNoRoom(plan.status())) return std::nullopt;
       EK_RETURN_IF_ERROR(plan.status());
@@ -234,14 +262,17 @@ class Planner {
     return gain;
   }
 
+  // Of places that stay, and of those that lie in system memory in some
+  // engine's layout.
   absl::Status TryLayouts() {
     for (ResidentCandidate& candidate : candidates_) {
-      if (!candidate.stays) continue;
+      if (!candidate.stays && !candidate.arranged) continue;
       for (size_t l = 1; l < candidate.layouts.size(); ++l) {
         const size_t before = candidate.chosen;
         ChooseLayout(l, machine_, candidate);
         std::vector<v1::RegionPlan> others;
-        EK_ASSIGN_OR_RETURN(const auto gain, GainOf(candidate, others));
+        EK_ASSIGN_OR_RETURN(const auto gain,
+                            GainOf(candidate.first, candidate.last, others));
         if (gain.value_or(0) <= 0) {
           ChooseLayout(before, machine_, candidate);
           continue;
@@ -249,6 +280,61 @@ class Planner {
         std::move(others.begin(), others.end(),
                   plans_.begin() + candidate.first);
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // All borders of an op in one of its engine's layouts at a time: one alone
+  // may gain nothing.
+  absl::Status TryLayoutsTogether() {
+    for (int32_t p = 0; p < std::ssize(ops_); ++p) {
+      std::vector<ResidentCandidate*> borders;
+      for (ResidentCandidate& candidate : candidates_) {
+        if ((!candidate.stays && !candidate.arranged) ||
+            candidate.layouts.size() < 2 ||
+            !std::binary_search(candidate.users.begin(), candidate.users.end(),
+                                p)) {
+          continue;
+        }
+        borders.push_back(&candidate);
+      }
+      if (borders.size() < 2) continue;
+      for (const ResidentCandidate* like : borders) {
+        for (const v1::Layout& layout : like->layouts) {
+          EK_RETURN_IF_ERROR(TryTogether(borders, layout));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Those of `borders` that have a layout like `layout` get it.
+  absl::Status TryTogether(const std::vector<ResidentCandidate*>& borders,
+                           const v1::Layout& layout) {
+    std::vector<size_t> before;
+    int32_t first = std::numeric_limits<int32_t>::max();
+    int32_t last = 0;
+    bool changes = false;
+    for (ResidentCandidate* const border : borders) {
+      before.push_back(border->chosen);
+      for (size_t l = 0; l < border->layouts.size(); ++l) {
+        if (!Alike(border->layouts[l], layout) || l == border->chosen) continue;
+        ChooseLayout(l, machine_, *border);
+        first = std::min(first, border->first);
+        last = std::max(last, border->last);
+        changes = true;
+        break;
+      }
+    }
+    if (!changes) return absl::OkStatus();
+    std::vector<v1::RegionPlan> others;
+    EK_ASSIGN_OR_RETURN(const auto gain, GainOf(first, last, others));
+    if (gain.value_or(0) > 0) {
+      std::move(others.begin(), others.end(), plans_.begin() + first);
+      return absl::OkStatus();
+    }
+    for (size_t b = 0; b < borders.size(); ++b) {
+      ChooseLayout(before[b], machine_, *borders[b]);
     }
     return absl::OkStatus();
   }
@@ -266,7 +352,8 @@ class Planner {
       ResidentCandidate& candidate = candidates_[c];
       candidate.stays = false;
       std::vector<v1::RegionPlan> others;
-      EK_ASSIGN_OR_RETURN(const auto gain, GainOf(candidate, others));
+      EK_ASSIGN_OR_RETURN(const auto gain,
+                          GainOf(candidate.first, candidate.last, others));
       // An output that lay over it gets room of its own.
       if (gain.value_or(0) <= 0) {
         candidate.stays = true;

@@ -174,6 +174,14 @@ class EngineBackend {
                                              const v1::Machine& machine,
                                              int32_t engine) const = 0;
 
+  // The fewest bytes that the engine has weights in which are so many int8
+  // ones: fewer where it packs them.
+  virtual int64_t LeastWeightBytes(int64_t bytes,
+                                   const v1::Machine& /*machine*/,
+                                   int32_t /*engine*/) const {
+    return bytes;
+  }
+
   // About the predicted_cycles of Plan() with the whole machine and no recipe,
   // in cycles of the engine's clock, for less work: to choose an engine before
   // any of them plans. From the engine's own timing, moves at borders included;

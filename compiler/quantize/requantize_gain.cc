@@ -11,6 +11,7 @@
 #include "compiler/ir/graph_outline.h"
 #include "compiler/partition/partition.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/ternary_weights.h"
 #include "target/quantization_needs.h"
 
 namespace edgekiln::compiler {
@@ -32,7 +33,7 @@ Taken TakenOf(const Graph& graph, const std::vector<int32_t>& engines) {
   return taken;
 }
 
-// Ternary weights are made only if asked for (layer_schemes.h).
+// Ternary weights are made only if asked for (layer_schemes.h), or of such.
 bool NeedsTernary(const v1::QuantizationNeeds& needs, const Op& op) {
   return std::any_of(needs.ops().begin(), needs.ops().end(),
                      [&](const v1::QuantizationNeeds::Op& need) {
@@ -46,12 +47,22 @@ absl::StatusOr<Taken> TakenOfForm(const Graph& real,
   // With zeros for weights: which values they become is not known yet.
   EK_ASSIGN_OR_RETURN(const Graph outline, GraphFromOutline(OutlineOf(real)));
   const v1::QuantizationNeeds needs = target::QuantizationNeedsOf(capabilities);
-  const absl::StatusOr<Graph> form = QuantizedForm(outline, needs);
+  std::set<std::string> ternary;
+  v1::QuantizationConfig config;
+  for (const Op& op : real.ops) {
+    if (!NeedsTernary(needs, op) || !HasTernaryWeights(real, op)) continue;
+    ternary.insert(op.id);
+    v1::QuantizationConfig::LayerRule& rule = *config.add_layers();
+    rule.set_layer(op.id);
+    rule.mutable_scheme()->set_weights(v1::LayerScheme::TERNARY);
+  }
+  const absl::StatusOr<Graph> form = QuantizedForm(outline, needs, config);
   if (!form.ok()) return Taken();  // It cannot be quantized.
   EK_ASSIGN_OR_RETURN(std::vector<int32_t> engines,
                       EnginesOf(*form, capabilities));
   for (size_t i = 0; i < form->ops.size(); ++i) {
-    if (NeedsTernary(needs, form->ops[i])) engines[i] = -1;
+    const Op& op = form->ops[i];
+    if (NeedsTernary(needs, op) && !ternary.contains(op.id)) engines[i] = -1;
   }
   return TakenOf(*form, engines);
 }

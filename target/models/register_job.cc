@@ -78,9 +78,8 @@ bool KeepsConstants(const RegisterJobsView& view) {
   for (int32_t job = 0; job < view.jobs().jobs_size(); ++job) {
     if (view.HasTable(job)) return true;
     for (const JobOperand operand : view.OperandsOf(job)) {
-      const bool constant =
-          operand == JobOperand::kWeights || operand == JobOperand::kBias;
-      if (constant && view.MemoryOf(job, operand) == view.own_memory()) {
+      if (IsConstant(operand) &&
+          view.MemoryOf(job, operand) == view.own_memory()) {
         return true;
       }
     }
@@ -166,6 +165,37 @@ absl::Status CheckShift(const v1::OpPattern& pattern,
                        "widen the register of shift, or lower largest_shift");
 }
 
+// Whether the registers tell all of a pattern's converter.
+absl::Status CheckConverter(const v1::OpPattern& pattern,
+                            const RegisterJobsView& view, int32_t position) {
+  const v1::Numerics::Converter& converter = pattern.numerics().converter();
+  const auto most = [&converter](JobVariables& sample) {
+    sample[V::kGain] = converter.max_gain();
+    sample[V::kCodeMin] = converter.min();
+    sample[V::kCodeMax] = converter.max();
+    sample[V::kCodeShift] = converter.max_shift();
+  };
+  if (ToldSample(view, position, false, most).ok()) return absl::OkStatus();
+  return NumericsError(pattern,
+                       "converter: the registers do not tell all of it",
+                       "widen them, or lower max_gain or max_shift");
+}
+
+// Results BY_CONVERTER go through it, without bias or zero points.
+absl::Status CheckConverted(const v1::OpPattern& pattern,
+                            const RegisterJobsView& view, int32_t position) {
+  const v1::Numerics& numerics = pattern.numerics();
+  if (numerics.requantization() != v1::Numerics::ADC) {
+    return NumericsError(pattern, "requantization: the job converts",
+                         "requantization: ADC");
+  }
+  if (numerics.activation_zero_points()) {
+    return NumericsError(pattern, "the job has no zero points",
+                         "remove activation_zero_points");
+  }
+  return CheckConverter(pattern, view, position);
+}
+
 // What some engines of the model do and others do not: rounding down, weights
 // of some values, a converter.
 absl::Status CheckAbilities(const v1::OpPattern& pattern,
@@ -185,31 +215,23 @@ absl::Status CheckAbilities(const v1::OpPattern& pattern,
     return CheckShift(pattern, machine, engine, job);
   }
   const bool converts = numerics.requantization() == v1::Numerics::ADC;
-  if (!converts && !absl::c_linear_search(numerics.roundings(), v1::FLOOR)) {
+  if (!converts && job.results() != Jobs::BY_CONVERTER &&
+      !absl::c_linear_search(numerics.roundings(), v1::FLOOR)) {
     return absl::OkStatus();
   }
   EK_ASSIGN_OR_RETURN(const RegisterJobsView view,
                       RegisterJobsView::Create(machine, engine));
   const int32_t position = view.FindCode(job.code());
+  if (job.results() == Jobs::BY_CONVERTER) {
+    return CheckConverted(pattern, view, position);
+  }
   if (converts && !view.has_converter()) {
     return NumericsError(pattern,
                          "requantization: ADC, but no register tells converts",
                          "add registers for converts, gain, code_min, code_max "
                          "and code_shift");
   }
-  if (converts) {
-    const v1::Numerics::Converter& converter = numerics.converter();
-    const auto most = [&converter](JobVariables& sample) {
-      sample[V::kGain] = converter.max_gain();
-      sample[V::kCodeMin] = converter.min();
-      sample[V::kCodeMax] = converter.max();
-      sample[V::kCodeShift] = converter.max_shift();
-    };
-    if (ToldSample(view, position, false, most).ok()) return absl::OkStatus();
-    return NumericsError(pattern,
-                         "converter: the registers do not tell all of it",
-                         "widen them, or lower max_gain or max_shift");
-  }
+  if (converts) return CheckConverter(pattern, view, position);
   const auto down = [](JobVariables& sample) {
     sample[V::kRounding] = v1::FLOOR;
   };

@@ -179,6 +179,7 @@ const std::vector<ChipCase>& ChipCases() {
     auto* rows = new std::vector<ChipCase>{Dla()};
     for (ChipCase& toy : ToyCases()) rows->push_back(std::move(toy));
     rows->push_back(Diana());
+    rows->push_back(AnalogDiana());
     rows->push_back(TinyVector());
     return rows;
   }();

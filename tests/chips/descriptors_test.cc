@@ -119,6 +119,10 @@ const Absence kAbsences[] = {
     {"links.window", Resolves::kAnotherChip, "beside jobs"},
     {"recipes.round_trips", Resolves::kAnotherChip,
      "tensors stay in shared memory"},
+    {"recipes.narrowest_weights", Resolves::kAnotherChip,
+     "weights take the form that is faster"},
+    {"engines.jobs.jobs.operands.cell_rows.last_row_first",
+     Resolves::kAnotherChip, "the first row comes first"},
 };
 
 const Absence* FindAbsence(const std::string& path) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "simfarm/conformance/register_job/diana_analog_programs.h"
 #include "simfarm/conformance/register_job/diana_programs.h"
 #include "simfarm/conformance/register_job/hand_counted_programs.h"
 #include "simfarm/conformance/register_job/naive_program.h"
@@ -25,6 +26,9 @@ std::string RandomDianaSettings(Rng& rng) {
        {"dma_setup_cycles", OneOf<int64_t>(rng, {0, 40, 3000})},
        {"dma_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16})},
        {"fetch_bytes_per_cycle", OneOf<int64_t>(rng, {1, 16})},
+       {"analog_job_cycles", OneOf<int64_t>(rng, {200, 2025})},
+       {"analog_position_cycles", OneOf<int64_t>(rng, {1, 9, 500})},
+       {"cell_bytes_per_cycle", OneOf<int64_t>(rng, {1, 7, 64})},
        {"poll_cycles", OneOf<int64_t>(rng, {1, 8, 100})}});
 }
 
@@ -118,6 +122,36 @@ compiler::Graph RandomDianaDense(QuantizedGraphBuilder& builder) {
   return builder.Finish({x});
 }
 
+// A layer of the analog array, perhaps on several jobs.
+compiler::Graph RandomDianaCells(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const compiler::TensorId x =
+      RandomDianaImage(builder, OneOf<int64_t>(rng, {1, 3, 16, 40, 65}));
+  WindowCase window = RandomDianaWindow(rng);
+  if (builder.shape(x)[3] > 20) window = {};
+  return builder.Finish(
+      {builder.Conv(x, OneOf<int64_t>(rng, {1, 2, 16, 33, 130, 530}), window,
+                    rng.Below(2) == 0)});
+}
+
+// Layers of both arrays that read each other's.
+compiler::Graph RandomDianaPairs(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  WindowCase three;
+  three.kernel[0] = three.kernel[1] = 3;
+  for (int32_t& pad : three.pad) pad = 1;
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(2, 9), rng.InRange(2, 9), rng.InRange(2, 20)});
+  x = builder.Conv(x, rng.InRange(2, 70), {}, rng.Below(2) == 0);
+  for (int block = 0; block < 2; ++block) {
+    const int64_t channels = builder.shape(x)[3];
+    compiler::TensorId y = builder.Conv(x, rng.InRange(1, 12), three, true);
+    y = builder.Conv(y, channels, {}, false);
+    x = builder.Add(x, y);
+  }
+  return builder.Finish({x});
+}
+
 }  // namespace
 
 ChipCase Diana() {
@@ -153,6 +187,24 @@ ChipCase Diana() {
   chip.seeds = 2;
   chip.random_chips = 4;
   chip.roomy_targets = {DianaTarget("", 256 << 10), DianaTarget("", 48 << 10)};
+  return chip;
+}
+
+ChipCase AnalogDiana() {
+  ChipCase chip = Diana();
+  chip.name = "diana-analog";
+  chip.targets = {"diana", "diana-analog", "diana-analog-unit"};
+  chip.hand_counted_programs =
+      simfarm::conformance::register_job::HandCountedOfAnalogDiana();
+  chip.arithmetic = [](QuantizedGraphBuilder& builder) {
+    builder.UseShifts(v1::FLOOR);
+    builder.ShareScale();
+    builder.UseConverters(60);
+    builder.LeaveOutConvertedBiases();
+  };
+  chip.graphs = {{"Cells", 1000, RandomDianaCells},
+                 {"Pairs", 3000, RandomDianaPairs}};
+  chip.networks = {"htvm_resnet8_mixed.onnx"};
   return chip;
 }
 

@@ -5,8 +5,9 @@
 
 namespace edgekiln::tests {
 
-// The row of DIANA.
+// The rows of DIANA: layers of the digital array, and those of both.
 ChipCase Diana();
+ChipCase AnalogDiana();
 
 }  // namespace edgekiln::tests
 

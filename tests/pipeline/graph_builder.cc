@@ -174,6 +174,9 @@ TensorId QuantizedGraphBuilder::AddOp(v1::OpAttributes attributes,
     }
   }
   op.inputs = std::move(inputs);
+  if (op.attributes.has_converter() && !converts_biases_) {
+    op.inputs.resize(2);
+  }
   op.outputs = {output};
   graph_.ops.push_back(std::move(op));
   return output;

@@ -46,6 +46,8 @@ class QuantizedGraphBuilder {
   // From here on: so many in a hundred convolutions and matrix products have
   // ternary weights and a converter to codes of 6 bits.
   void UseConverters(uint64_t percent) { converter_percent_ = percent; }
+  // Layers with a converter have no bias.
+  void LeaveOutConvertedBiases() { converts_biases_ = false; }
 
   compiler::TensorId Input(std::vector<int64_t> shape);
   // Of its shape and quantization.
@@ -120,6 +122,7 @@ class QuantizedGraphBuilder {
   int32_t least_weight_ = -127;
   int32_t most_weight_ = 127;
   uint64_t converter_percent_ = 0;
+  bool converts_biases_ = true;
   compiler::Graph graph_;
 };
 

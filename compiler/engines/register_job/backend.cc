@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/chip.h"
 #include "compiler/engines/register_job/dense_blocks.h"
@@ -239,7 +240,18 @@ class RegisterJobBackend final : public EngineBackend {
       tables = tables && job.results() == v1::RegisterJobs::BY_TABLE;
     }
     return graph.tensors[op.outputs[0]].shape.back() *
-           (tables ? target::kJobTableEntryBytes : target::kJobBiasBytes);
+           (tables ? target::kJobTableEntryBytes : target::kJobChannelBytes);
+  }
+
+  // Cells have two bits for each.
+  int64_t LeastWeightBytes(int64_t bytes, const v1::Machine& machine,
+                           int32_t engine) const override {
+    for (const auto& job : machine.engines(engine).jobs().jobs()) {
+      for (const auto& operand : job.operands()) {
+        if (operand.has_cell_rows()) return CeilDiv(bytes, 4);
+      }
+    }
+    return bytes;
   }
 
   absl::StatusOr<int64_t> EstimateCycles(const Region& region,

@@ -31,6 +31,18 @@ bool Contains(const List& list, int32_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
+// Whether the host's order of bytes is not that of some operand.
+bool ReversesBytes(const v1::RegisterJobs& jobs) {
+  for (const v1::RegisterJobs::Job& job : jobs.jobs()) {
+    for (const v1::RegisterJobs::Operand& operand : job.operands()) {
+      const bool moves = operand.name() == "in" || operand.name() == "in2" ||
+                         operand.name() == "out";
+      if (moves && operand.reversed_bytes() > 0) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
@@ -53,10 +65,11 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
       chip.flash_ = m;
     }
   }
-  const auto one_dimension = [](const v1::ResolvedLink& link) {
-    return link.owner() == target::kHostOwner && link.dimensions() == 1;
+  const auto one_dimension = [&chip](const v1::ResolvedLink& link) {
+    return chip.Uses(link) && link.dimensions() == 1;
   };
-  if (std::any_of(machine.links().begin(), machine.links().end(),
+  if (ReversesBytes(chip.view_.jobs()) ||
+      std::any_of(machine.links().begin(), machine.links().end(),
                   one_dimension)) {
     EK_ASSIGN_OR_RETURN(chip.copy_costs_, target::HostCosts::Create(machine));
   }
@@ -82,6 +95,11 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
   return chip;
 }
 
+bool Chip::Uses(const v1::ResolvedLink& link) const {
+  return link.owner() == target::kHostOwner &&
+         (!link.has_window() || link.window() == engine_);
+}
+
 int64_t Chip::alignment_bytes() const {
   return machine_->memories(memory_).alignment_bytes();
 }
@@ -103,7 +121,7 @@ absl::StatusOr<Chip::Move> Chip::MoveBetween(
   std::optional<Move> best;
   for (int32_t l = 0; l < machine_->links_size(); ++l) {
     const v1::ResolvedLink& link = machine_->links(l);
-    if (link.owner() != target::kHostOwner || !Contains(link.from(), from) ||
+    if (!Uses(link) || !Contains(link.from(), from) ||
         !Contains(link.to(), to)) {
       continue;
     }
@@ -113,7 +131,11 @@ absl::StatusOr<Chip::Move> Chip::MoveBetween(
     if (!best || cycles < best->host_cycles) {
       best = Move{l, cycles, /*rearranges=*/false, window};
     }
-    if (link.dimensions() > 1) continue;
+    // What counts more than bytes rearranges by itself, but for reversal.
+    if (link.dimensions() > 1 &&
+        from_layout.reversed_bytes() == to_layout.reversed_bytes()) {
+      continue;
+    }
     EK_ASSIGN_OR_RETURN(std::optional<Move> move,
                         Rearranged(link, from, from_layout, to, to_layout));
     if (!move || move->host_cycles >= best->host_cycles) continue;

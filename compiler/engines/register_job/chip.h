@@ -47,13 +47,14 @@ class Chip {
     int32_t link = 0;
     int64_t host_cycles = 0;
     // The host's code brings the array into the engine's layout, or out of it,
-    // in system memory, and the link moves it as it lies. Only where links
-    // count nothing but bytes.
+    // in system memory, and the link moves it as it lies. Only where the link
+    // counts nothing but bytes, or the layouts do not reverse bytes alike.
     bool rearranges = false;
     int32_t window = -1;  // The link's, an engine.
     bool by_row = false;  // See MoveByRow().
   };
-  // UNIMPLEMENTED if no link of the host's joins the memories.
+  // Links in the window of another engine are that engine's. UNIMPLEMENTED if
+  // no link of the host's joins the memories.
   absl::StatusOr<Move> MoveBetween(int32_t from, const v1::Layout& from_layout,
                                    int32_t to,
                                    const v1::Layout& to_layout) const;
@@ -70,13 +71,15 @@ class Chip {
        target::RegisterJobsView view)
       : machine_(&machine), engine_(engine), view_(std::move(view)) {}
 
-  const v1::Machine* machine_;
-  int32_t engine_;
-  target::RegisterJobsView view_;
+  // Whether the link is one that the host moves for this engine.
+  bool Uses(const v1::ResolvedLink& link) const;
   absl::StatusOr<std::optional<Move>> Rearranged(
       const v1::ResolvedLink& link, int32_t from, const v1::Layout& from_layout,
       int32_t to, const v1::Layout& to_layout) const;
 
+  const v1::Machine* machine_;
+  int32_t engine_;
+  target::RegisterJobsView view_;
   int32_t memory_ = -1;
   int32_t flash_ = -1;
   int32_t ram_ = -1;

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/tile_costs.h"
+#include "target/cell_rows.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler::register_job {
@@ -138,20 +139,82 @@ absl::StatusOr<Constants> PackBlocks(const Graph& graph,
   return constants;
 }
 
+// int16 pairs of scale and offset.
+std::string AffineBytes(const Operation& operation, const Cut& c) {
+  std::string bytes;
+  const v1::Converter& converter = *operation.converter;
+  for (int64_t channel = c.begin; channel < c.end; ++channel) {
+    const int entry =
+        converter.scale_size() == 1 ? 0 : static_cast<int>(channel);
+    for (const int32_t value :
+         {converter.scale(entry), converter.offset(entry)}) {
+      const auto bits = static_cast<uint32_t>(value);
+      bytes.push_back(static_cast<char>(bits & 0xff));
+      bytes.push_back(static_cast<char>((bits >> 8) & 0xff));
+    }
+  }
+  return bytes;
+}
+
+// Cells and a converter's numbers of each block of output channels.
+absl::StatusOr<Constants> PackCells(const Graph& graph,
+                                    const Placement& placement,
+                                    const WholeConstants& whole) {
+  const Operation& operation = placement.operation;
+  const target::RegisterJobsView& view = placement.chip->view();
+  Constants constants;
+  constants.offsets = {0};
+  constants.bytes.resize(static_cast<size_t>(whole.bytes), '\0');
+  char* at = constants.bytes.data();
+  for (int64_t begin = 0; begin < operation.out.c;
+       begin += placement.cell_channels) {
+    const Cut c = CellCut(placement, begin);
+    const target::JobVariables variables = BlockVariables(operation, c);
+    EK_ASSIGN_OR_RETURN(
+        const v1::Layout message,
+        LayoutOf(placement, target::JobOperand::kWeights, variables));
+    EK_ASSIGN_OR_RETURN(
+        const v1::Layout affine,
+        LayoutOf(placement, target::JobOperand::kAffine, variables));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t address,
+        view.AddressOf(placement.job, target::JobOperand::kAffine, variables));
+    EK_ASSIGN_OR_RETURN(const target::CellRows rows,
+                        view.CellsOf(placement.job, variables));
+    EK_ASSIGN_OR_RETURN(const target::Layout cell_layout,
+                        target::Layout::Create(message));
+    EK_ASSIGN_OR_RETURN(const target::Layout affine_layout,
+                        target::Layout::Create(affine));
+    const std::string dense = DenseWeights(graph, operation, c);
+    std::string cells(static_cast<size_t>(rows.bytes()), '\0');
+    target::PutCells(rows, reinterpret_cast<const int8_t*>(dense.data()),
+                     cells.data());
+    cell_layout.Scatter(cells.data(), at);
+    affine_layout.Scatter(AffineBytes(operation, c).data(),
+                          at + address - affine.first_byte());
+    at += whole.block_bytes;
+  }
+  return constants;
+}
+
 absl::StatusOr<Constants> PackWhole(const Graph& graph,
                                     const Placement& placement) {
   EK_ASSIGN_OR_RETURN(const WholeConstants whole, WholeConstantsOf(placement));
   if (placement.block > 0) return PackBlocks(graph, placement, whole);
+  if (placement.cell_channels > 0) return PackCells(graph, placement, whole);
   EK_ASSIGN_OR_RETURN(const target::Layout weights,
                       target::Layout::Create(whole.weights));
-  EK_ASSIGN_OR_RETURN(const target::Layout bias,
-                      target::Layout::Create(whole.bias));
+  EK_ASSIGN_OR_RETURN(const target::Layout channels,
+                      target::Layout::Create(whole.channels));
   const Operation& operation = placement.operation;
   const std::string dense =
       DenseWeights(graph, operation, {0, operation.out.c});
-  const std::string biases = BiasBytes(graph, operation);
+  const std::string of_channels =
+      OfChannels(placement) == target::JobOperand::kAffine
+          ? AffineBytes(operation, {0, operation.out.c})
+          : BiasBytes(graph, operation);
   if (weights.dense_bytes() != std::ssize(dense) ||
-      bias.dense_bytes() != std::ssize(biases)) {
+      channels.dense_bytes() != std::ssize(of_channels)) {
     return absl::InternalError(
         "the engine's layout of constants has another number of elements");
   }
@@ -159,7 +222,8 @@ absl::StatusOr<Constants> PackWhole(const Graph& graph,
   constants.offsets = {0};
   constants.bytes.resize(static_cast<size_t>(whole.bytes), '\0');
   weights.Scatter(dense.data(), constants.bytes.data());
-  bias.Scatter(biases.data(), constants.bytes.data() + whole.bias_offset);
+  channels.Scatter(of_channels.data(),
+                   constants.bytes.data() + whole.channels_offset);
   return constants;
 }
 

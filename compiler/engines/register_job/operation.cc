@@ -285,4 +285,11 @@ absl::Status UseShift(Operation& operation) {
   return absl::OkStatus();
 }
 
+absl::Status UseConverter(Operation& operation) {
+  if (operation.converter == nullptr || operation.bias != kNoTensor) {
+    return absl::InternalError("it has a bias, or no converter");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace edgekiln::compiler::register_job

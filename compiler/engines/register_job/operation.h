@@ -72,6 +72,10 @@ absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index);
 // `shift` from the factors. INTERNAL if they are no such shift.
 absl::Status UseShift(Operation& operation);
 
+// Makes the op one whose results are what the converter makes of sums without
+// biases. INTERNAL if it has a bias, or no converter.
+absl::Status UseConverter(Operation& operation);
+
 }  // namespace edgekiln::compiler::register_job
 
 #endif  // EK_COMPILER_ENGINES_REGISTER_JOB_OPERATION_H_

@@ -67,6 +67,25 @@ absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
   return refusal;
 }
 
+// The most output channels of one of the op's jobs.
+absl::StatusOr<int64_t> MostChannels(const Chip& chip,
+                                     const Operation& operation, int32_t job) {
+  absl::Status refusal;
+  for (int64_t channels = operation.out.c; channels > 0;
+       channels = channels > kFewChannels
+                      ? (channels - 1) / kFewChannels * kFewChannels
+                      : channels / 2) {
+    const TileSet tiles(operation,
+                        {operation.out.h, operation.out.w, channels});
+    const absl::Status checked = chip.view().CheckJob(
+        job, VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
+                         tiles.c.cuts[0]));
+    if (checked.ok()) return channels;
+    refusal.Update(checked);
+  }
+  return refusal;
+}
+
 // The convolution that computes blocks of channels of a depthwise one, and how
 // many it computes side by side.
 absl::Status UseDenseBlocks(const Chip& chip, Placement& placement) {
@@ -146,6 +165,13 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   operation.variables[target::JobVariable::kKernel] = job.code();
   if (job.results() == v1::RegisterJobs::BY_SHIFT) {
     EK_RETURN_IF_ERROR(UseShift(operation));
+  }
+  if (job.results() == v1::RegisterJobs::BY_CONVERTER) {
+    EK_RETURN_IF_ERROR(UseConverter(operation));
+  }
+  if (chip.view().HasCells(placement.job)) {
+    EK_ASSIGN_OR_RETURN(placement.cell_channels,
+                        MostChannels(chip, operation, placement.job));
   }
   placement.constants_in_place =
       operation.weights != kNoTensor &&

@@ -36,6 +36,9 @@ struct Placement {
   bool constants_in_place = false;
   // Of a depthwise convolution as dense ones: channels of each. 0: it is none.
   int64_t block = 0;
+  // Of jobs whose weights are cells: output channels of each but the last one,
+  // whose constants lie by themselves. 0: jobs have no cells.
+  int64_t cell_channels = 0;
   // Inputs are brought row by row of each channel.
   bool by_row = false;
 

@@ -71,7 +71,12 @@ absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   const std::vector<int64_t> rows = EvenSizes(operation.out.h, 8, 4);
   const std::vector<int64_t> columns = EvenSizes(operation.out.w, 4, 2);
   std::vector<Tiling> tilings;
-  for (const int64_t channels : ChannelSizes(operation.out.c, grain)) {
+  std::vector<int64_t> sizes = ChannelSizes(operation.out.c, grain);
+  if (placement.cell_channels > 0 &&
+      placement.cell_channels < operation.out.c) {
+    sizes.push_back(placement.cell_channels);
+  }
+  for (const int64_t channels : sizes) {
     for (const int64_t row : rows) {
       for (const int64_t column : columns) {
         const Tiling tiling = {row, column, channels};

@@ -106,6 +106,7 @@ void Add(CanonicalEncoder& encoder, const v1::PartitionRecipe& recipe) {
   const auto& separate = recipe.separate_requantization();
   encoder.BeginList(separate.size());
   for (const int32_t engine : separate) encoder.Add(engine);
+  if (recipe.narrowest_weights()) encoder.Add(true);
 }
 
 // It is the only option of its stage, so leaving it out is unambiguous.
@@ -123,7 +124,7 @@ void AddIfSet(CanonicalEncoder& encoder, bool value) {
 // always there.
 void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
                 const v1::PartitionRecipe& recipe) {
-  if (recipe.separate_requantization().empty()) {
+  if (recipe.ByteSizeLong() == 0) {
     return AddUnlessDefault(encoder, offload);
   }
   encoder.Add(offload);

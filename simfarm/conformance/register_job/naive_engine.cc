@@ -165,7 +165,7 @@ class Engine final : public NaiveEngine {
     }
     if (described == nullptr) return Fail("kernel");
     job.kernel = described->kernel();
-    job.by_shift = described->results() == Jobs::BY_SHIFT;
+    job.results = described->results();
     job.weights = described->weight_values();
     if (!CheckVariables(job)) return false;
     for (const auto& condition : described->where()) {
@@ -207,7 +207,7 @@ class Engine final : public NaiveEngine {
 
   bool CheckVariables(NaiveJob& job) {
     for (const absl::string_view name :
-         absl::StrSplit(DependsOn(job.kernel, job.by_shift), ' ')) {
+         absl::StrSplit(DependsOn(job.kernel, job.results), ' ')) {
       for (const NaiveRange& range : NaiveRanges()) {
         for (const absl::string_view each : absl::StrSplit(range.names, ' ')) {
           if (each != name) continue;
@@ -221,7 +221,8 @@ class Engine final : public NaiveEngine {
     if (job.v["clamp_min"] > job.v["clamp_max"]) return Fail("clamp");
     const bool average = job.kernel == Jobs::AVERAGE_POOLING;
     if (average && job.v["rounding"] == 2) return Fail("rounding");
-    if (HasTable(job) && job.v["converts"] == 1) {
+    if (job.results == Jobs::BY_CONVERTER ||
+        (HasTable(job) && job.v["converts"] == 1)) {
       if (job.v["gain"] == 0) return Fail("gain");
       if (job.v["code_min"] > job.v["code_max"]) return Fail("codes");
     }
@@ -233,9 +234,10 @@ class Engine final : public NaiveEngine {
   }
 
   static bool HasTable(const NaiveJob& job) {
-    return !job.by_shift && (job.kernel == Jobs::CONVOLUTION ||
-                             job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
-                             job.kernel == Jobs::REQUANTIZATION);
+    return job.results == Jobs::BY_TABLE &&
+           (job.kernel == Jobs::CONVOLUTION ||
+            job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
+            job.kernel == Jobs::REQUANTIZATION);
   }
 
   // What one memory stages, in bytes.
@@ -269,16 +271,19 @@ class Engine final : public NaiveEngine {
       }
       operand.address = *address;
     }
-    const bool convolves =
-        !job.by_shift && (job.kernel == Jobs::CONVOLUTION ||
-                          job.kernel == Jobs::DEPTHWISE_CONVOLUTION);
+    const bool convolves = job.results == Jobs::BY_TABLE &&
+                           (job.kernel == Jobs::CONVOLUTION ||
+                            job.kernel == Jobs::DEPTHWISE_CONVOLUTION);
     if ((name == "out" && convolves && job.v["out_int32"] == 1) ||
         (name == "in" && job.kernel == Jobs::REQUANTIZATION)) {
       operand.bytes = 4;
     }
-    const std::string axes = name == "weights" ? "ohwi"
-                             : name == "bias"  ? "ob"
-                                               : "hwc";
+    if (described.has_cell_rows()) {
+      return PlaceCells(described.cell_rows(), job, operand);
+    }
+    const std::string axes = name == "weights"                    ? "ohwi"
+                             : name == "bias" || name == "affine" ? "ob"
+                                                                  : "hwc";
     for (const Jobs::Operand::Term& described_term : described.terms()) {
       const auto number = [&](const std::string& text, int64_t otherwise) {
         return text.empty() ? otherwise : Evaluate(text, job.v).value_or(-1);
@@ -302,6 +307,32 @@ class Engine final : public NaiveEngine {
     operand.extents = ExtentsOf(name, job);
     operand.end = EndOf(operand);
     return true;
+  }
+
+  // A row for each input of a sum, a column for each output channel.
+  bool PlaceCells(const Jobs::CellRows& described, NaiveJob& job,
+                  NaiveOperand& operand) {
+    NaiveCells& cells = operand.cells.emplace();
+    const int64_t inputs =
+        job.v["in_c"] * job.v["kernel_h"] * job.v["kernel_w"];
+    const int64_t row_grain =
+        Evaluate(described.rows_multiple_expr(), job.v).value_or(0);
+    const int64_t column_grain =
+        Evaluate(described.columns_multiple_expr(), job.v).value_or(0);
+    if (row_grain < 1 || column_grain < 1 || column_grain % 32 != 0) {
+      return Fail("cells");
+    }
+    while (cells.rows < inputs) cells.rows += row_grain;
+    while (cells.columns < job.v["out_c"]) cells.columns += column_grain;
+    cells.last_row_first = described.last_row_first();
+    cells.sign_rows = described.sign_rows();
+    cells.sign_columns = described.sign_columns();
+    for (const uint32_t mask : described.sign_masks()) {
+      cells.sign_masks.push_back(mask);
+    }
+    operand.size = operand.end = cells.rows * cells.columns / 4;
+    operand.extents = {operand.size};
+    return operand.size <= kMaxSize || Fail("size of weights");
   }
 
   // Makes the address one from the memory's base; false if it is outside.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simfarm/conformance/register_job/naive_cells.h"
+
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
@@ -55,9 +57,23 @@ class Computation {
 
  private:
   int64_t V(const char* name) const { return job_.v.at(name); }
+  bool by_shift() const { return job_.results == Jobs::BY_SHIFT; }
+  bool by_table() const { return job_.results == Jobs::BY_TABLE; }
   bool sums_only() const {
-    return !job_.by_shift && job_.kernel != Jobs::REQUANTIZATION &&
+    return by_table() && job_.kernel != Jobs::REQUANTIZATION &&
            V("out_int32") == 1;
+  }
+
+  bool has_cells() const {
+    return job_.operands.at("weights").cells.has_value();
+  }
+  const std::string& Memory(const char* operand) const {
+    return *memories_.at(job_.operands.at(operand).memory);
+  }
+  // Of a convolution.
+  int64_t Weight(int64_t o, int64_t y, int64_t x, int64_t i) const {
+    if (!has_cells()) return Load("weights", {o, y, x, i});
+    return WeightOfCells(job_, Memory("weights"), o, y, x, i);
   }
 
   static bool IsInt16(int64_t value) {
@@ -70,13 +86,14 @@ class Computation {
         job_.operands.count("weights") == 0) {
       return true;
     }
+    if (has_cells() && !AreWeights(job_, Memory("weights"))) return false;
     const int64_t channels = job_.kernel == Jobs::CONVOLUTION ? V("in_c") : 1;
     for (int64_t o = 0; o < V("out_c"); ++o) {
       for (int64_t y = 0; y < V("kernel_h"); ++y) {
         for (int64_t x = 0; x < V("kernel_w"); ++x) {
           for (int64_t i = 0; i < channels; ++i) {
             const int64_t weight = job_.kernel == Jobs::CONVOLUTION
-                                       ? Load("weights", {o, y, x, i})
+                                       ? Weight(o, y, x, i)
                                        : Load("weights", {o, y, x});
             if (job_.weights == v1::WEIGHTS_TERNARY &&
                 (weight < -1 || weight > 1)) {
@@ -128,7 +145,8 @@ class Computation {
 
   // Of an output channel.
   int64_t Bias(int64_t o) const {
-    if (!job_.by_shift) return Table(o, 0);
+    if (by_table()) return Table(o, 0);
+    if (!by_shift()) return 0;
     uint32_t value = 0;
     for (int64_t b = 0; b < 4; ++b) {
       value |= uint32_t{static_cast<uint8_t>(Load("bias", {o, b}))} << (8 * b);
@@ -138,6 +156,18 @@ class Computation {
 
   int64_t Table(int64_t channel, int64_t field) const {
     return Load("table", {3 * channel + field});
+  }
+
+  // Of a converter.
+  int64_t Scale(int64_t channel) const {
+    return by_table() ? Table(channel, 1) : Affine(channel, 0);
+  }
+  int64_t Offset(int64_t channel) const {
+    return by_table() ? Table(channel, 2) : Affine(channel, 2);
+  }
+  int64_t Affine(int64_t channel, int64_t first) const {
+    const int64_t low = Load("affine", {channel, first}) & 0xff;
+    return 256 * Load("affine", {channel, first + 1}) + low;
   }
 
   int64_t Rescale(int64_t value, int64_t multiplier, int64_t shift) const {
@@ -172,7 +202,7 @@ class Computation {
     if (code * gain > sum) --code;
     code = std::max(code, V("code_min"));
     code = std::min(code, V("code_max"));
-    int64_t low = (code * Table(c, 1) + Table(c, 2)) & 0xffff;
+    int64_t low = (code * Scale(c) + Offset(c)) & 0xffff;
     if (low >= 0x8000) low -= 0x10000;
     const int64_t step = int64_t{1} << V("code_shift");
     int64_t result = low / step;
@@ -181,8 +211,8 @@ class Computation {
   }
 
   int64_t Finish(int64_t sum, int64_t c) const {
-    if (job_.by_shift) return ShiftDown(sum);
-    if (V("converts") == 1) return Convert(sum, c);
+    if (by_shift()) return ShiftDown(sum);
+    if (!by_table() || V("converts") == 1) return Convert(sum, c);
     return Clamp(Rescale(sum, Table(c, 1), Table(c, 2)) + V("out_zero_point"));
   }
 
@@ -196,7 +226,7 @@ class Computation {
       case Jobs::REQUANTIZATION:
         return Finish(Wrap32(Load("in", {y, x, c}) + Table(c, 0)), c);
       case Jobs::ADDITION: {
-        if (job_.by_shift) {
+        if (by_shift()) {
           return ShiftDown(Load("in", {y, x, c}) + Load("in2", {y, x, c}));
         }
         const int64_t left = int64_t{1} << V("left_shift");
@@ -217,7 +247,7 @@ class Computation {
 
   int64_t Convolve(int64_t oy, int64_t ox, int64_t o) const {
     const bool depth = job_.kernel == Jobs::DEPTHWISE_CONVOLUTION;
-    const int64_t zero = job_.by_shift ? 0 : V("in_zero_point");
+    const int64_t zero = by_table() ? V("in_zero_point") : 0;
     int64_t sum = 0;
     for (int64_t ky = 0; ky < V("kernel_h"); ++ky) {
       for (int64_t kx = 0; kx < V("kernel_w"); ++kx) {
@@ -232,8 +262,7 @@ class Computation {
           continue;
         }
         for (int64_t i = 0; i < V("in_c"); ++i) {
-          sum +=
-              (Load("in", {y, x, i}) - zero) * Load("weights", {o, ky, kx, i});
+          sum += (Load("in", {y, x, i}) - zero) * Weight(o, ky, kx, i);
         }
       }
     }

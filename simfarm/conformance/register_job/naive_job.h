@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,15 @@
 namespace edgekiln::simfarm::conformance::register_job {
 
 using NaiveValues = std::map<std::string, int64_t>;
+
+struct NaiveCells {
+  int64_t rows = 0;  // Padding included.
+  int64_t columns = 0;
+  bool last_row_first = false;
+  int64_t sign_rows = 0;  // 0: no sign is another.
+  int64_t sign_columns = 0;
+  std::vector<uint32_t> sign_masks;
+};
 
 struct NaiveOperand {
   struct Term {
@@ -29,6 +39,7 @@ struct NaiveOperand {
   int64_t bytes = 1;    // Of an element.
   int64_t group = 0;    // Of reversed bytes; 0: none.
   std::vector<Term> terms;
+  std::optional<NaiveCells> cells;  // In place of terms.
 };
 
 // Where byte `at` of the terms lies, from the operand's first one.
@@ -36,7 +47,7 @@ int64_t NaivePlace(int64_t at, int64_t group);
 
 struct NaiveJob {
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
-  bool by_shift = false;                       // Results.
+  v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE;
   v1::WeightValues weights = v1::WEIGHTS_ANY;  // Others are an error.
   NaiveValues v;
   std::map<std::string, NaiveOperand> operands;

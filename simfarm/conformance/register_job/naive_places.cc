@@ -23,7 +23,7 @@ int64_t OffsetOf(const NaiveOperand& operand, size_t axis, int64_t index) {
 
 std::vector<int64_t> ExtentsOf(const std::string& name, NaiveJob& job) {
   auto& v = job.v;
-  if (name == "bias") return {v["out_c"], 4};
+  if (name == "bias" || name == "affine") return {v["out_c"], 4};
   if (name == "weights") {
     if (job.kernel == Jobs::CONVOLUTION) {
       return {v["out_c"], v["kernel_h"], v["kernel_w"], v["in_c"]};

@@ -41,9 +41,12 @@ constexpr char kOfConverters[] = " converts gain code_min code_max code_shift";
 
 absl::Span<const NaiveRange> NaiveRanges() { return kVariables; }
 
-std::string DependsOn(Jobs::Kernel kernel, bool by_shift) {
-  const std::string results =
-      by_shift ? " shift" : absl::StrCat(kOfTables, kOfConverters);
+std::string DependsOn(Jobs::Kernel kernel, Jobs::Results how) {
+  const bool by_shift = how == Jobs::BY_SHIFT;
+  const std::string results = by_shift ? " shift"
+                              : how == Jobs::BY_CONVERTER
+                                  ? " gain code_min code_max code_shift"
+                                  : absl::StrCat(kOfTables, kOfConverters);
   switch (kernel) {
     case Jobs::CONVOLUTION:
       return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, results);

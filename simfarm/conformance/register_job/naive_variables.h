@@ -21,7 +21,8 @@ struct NaiveRange {
 absl::Span<const NaiveRange> NaiveRanges();
 
 // Names of what a kernel depends on, with spaces between them.
-std::string DependsOn(v1::RegisterJobs::Kernel kernel, bool by_shift);
+std::string DependsOn(v1::RegisterJobs::Kernel kernel,
+                      v1::RegisterJobs::Results results);
 
 }  // namespace edgekiln::simfarm::conformance::register_job
 

@@ -31,7 +31,7 @@ RecordProgramBuilder::RecordProgramBuilder(
     : places_(places) {
   case_.machine = machine;
   for (auto& memory : *case_.machine.mutable_memories()) {
-    memory.set_capacity_bytes(4096);
+    memory.set_capacity_bytes(places_.memory_bytes);
   }
   case_.program.set_version(3);
   for (const char* layer : layers) case_.program.add_layers()->set_id(layer);
@@ -59,6 +59,7 @@ void RecordProgramBuilder::Write(
     int32_t layer) {
   auto& step = *case_.program.add_steps()->mutable_register_writes();
   step.set_layer(layer);
+  step.set_engine(places_.engine);
   words.resize(places_.record_words, 0);
   step.mutable_record()->mutable_location()->set_memory(kHostMemory);
   step.mutable_record()->mutable_location()->set_address(record);
@@ -77,6 +78,7 @@ void RecordProgramBuilder::Poll(int32_t layer) {
   poll.set_offset(kStatusRegister);
   poll.set_mask(1);
   poll.set_layer(layer);
+  poll.set_engine(places_.engine);
 }
 
 ProgramCase RecordProgramBuilder::Finish(std::string constants) {

@@ -30,10 +30,13 @@ struct RecordProgramPlaces {
   uint64_t output = 0;
   uint64_t local_in = 0;
   size_t record_words = 0;
+  int32_t engine = 0;  // Of all jobs.
+  int64_t memory_bytes = 4096;
 };
 
-// Writes programs by hand for a chip with one engine, which has a record and
-// reads words of four reversed bytes, one mover and memories of 4096 bytes.
+// Writes programs by hand for an engine that has a record and reads words of
+// four reversed bytes. The chip's first link is the mover; all memories have
+// one size.
 class RecordProgramBuilder {
  public:
   RecordProgramBuilder(const v1::Machine& machine,

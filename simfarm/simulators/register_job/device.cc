@@ -215,6 +215,8 @@ class Device : public MmioDevice {
     gather(JobOperand::kIn2, operands.in2);
     gather(JobOperand::kWeights, operands.weights);
     gather(JobOperand::kBias, operands.bias);
+    gather(JobOperand::kAffine, operands.affine);
+    if (job.cells) EK_RETURN_IF_ERROR(ReadCells(*job.cells, operands.weights));
     if (job.has_table) {
       operands.table.assign(
           BytesAt(view_.own_memory(), job.table_address(), job.table_bytes()),
@@ -225,6 +227,17 @@ class Device : public MmioDevice {
     EK_RETURN_IF_ERROR(Compute(job, operands));
     out.layout->Scatter(operands.out.data(),
                         BytesAt(out.memory, out.address, out.bytes));
+    return absl::OkStatus();
+  }
+
+  // Makes weights of their cells.
+  static absl::Status ReadCells(const target::CellRows& cells,
+                                std::string& weights) {
+    std::string dense(static_cast<size_t>(cells.weights()), '\0');
+    const absl::Status read = target::GetCells(
+        cells, weights.data(), reinterpret_cast<int8_t*>(dense.data()));
+    if (!read.ok()) return JobError(std::string(read.message()), "weights");
+    weights = std::move(dense);
     return absl::OkStatus();
   }
 

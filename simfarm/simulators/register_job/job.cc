@@ -242,7 +242,7 @@ absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
   job.kernel = view.jobs().jobs(position).kernel();
   job.variables = variables;
   job.has_table = view.HasTable(position);
-  job.by_shift = view.jobs().jobs(position).results() == Jobs::BY_SHIFT;
+  job.results = view.jobs().jobs(position).results();
   job.weights =
       target::WeightRangeOf(view.jobs().jobs(position).weight_values());
   EK_RETURN_IF_ERROR(CheckRanges(job, view.VariablesOf(position)));
@@ -255,6 +255,13 @@ absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
     detail.reason = "PROGRAM_INVALID";
     detail.fix.clear();
     return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
+  }
+  if (view.HasCells(position)) {
+    auto cells = view.CellsOf(position, variables);
+    if (!cells.ok()) {
+      return JobError(std::string(cells.status().message()), "weights");
+    }
+    job.cells = *std::move(cells);
   }
   for (const JobOperand which : view.OperandsOf(position)) {
     EK_RETURN_IF_ERROR(PlaceOperand(view, position, which, chip, job));

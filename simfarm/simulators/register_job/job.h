@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "simfarm/simulators/chip_memory.h"
+#include "target/cell_rows.h"
 #include "target/layout.h"
 #include "target/register_jobs.h"
 
@@ -31,14 +32,22 @@ struct Job {
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
   target::JobVariables variables;
   std::array<JobOperandPlace, target::kNumJobOperands> operands;
-  bool has_table = false;       // In the engine's own memory.
-  bool by_shift = false;        // How results are made of sums.
+  bool has_table = false;  // In the engine's own memory.
+  // How results are made of sums.
+  v1::RegisterJobs::Results results = v1::RegisterJobs::BY_TABLE;
   target::WeightRange weights;  // Others are an error.
+  // How weights are stored whose operand's layout is that of cells.
+  std::optional<target::CellRows> cells;
   int64_t cycles = 0;
 
+  bool by_shift() const { return results == v1::RegisterJobs::BY_SHIFT; }
+  bool by_converter() const {
+    return results == v1::RegisterJobs::BY_CONVERTER;
+  }
   // Whether sums become results by the converter.
   bool converts() const {
-    return has_table && variables[target::JobVariable::kConverts] != 0;
+    return by_converter() ||
+           (has_table && variables[target::JobVariable::kConverts] != 0);
   }
 
   int64_t operator[](target::JobVariable variable) const {

@@ -50,7 +50,7 @@ struct Entry {
 
 // What becomes of a sum, before the limits.
 int32_t ResultOf(const Job& job, const Entry& entry, int32_t sum) {
-  if (job.by_shift) return sum >> job[V::kShift];
+  if (job.by_shift()) return sum >> job[V::kShift];
   if (!job.converts()) {
     return RescaleOf(job, sum, entry.multiplier, entry.n);
   }
@@ -67,13 +67,13 @@ bool IsInt16(int32_t value) {
          value <= std::numeric_limits<int16_t>::max();
 }
 
-// Results BY_SHIFT depend on none of the variables that others do.
+// Only results BY_TABLE depend on these variables.
 bool GivesSums(const Job& job) {
-  return !job.by_shift && job[V::kOutInt32] != 0 &&
+  return job.has_table && job[V::kOutInt32] != 0 &&
          job.kernel != Jobs::REQUANTIZATION;
 }
 int32_t InZeroPoint(const Job& job) {
-  return job.by_shift ? 0 : static_cast<int32_t>(job[V::kInZeroPoint]);
+  return job.has_table ? static_cast<int32_t>(job[V::kInZeroPoint]) : 0;
 }
 
 // Entries that have nothing but a bias.
@@ -81,6 +81,17 @@ std::vector<Entry> Biases(const std::string& bias) {
   std::vector<Entry> entries(bias.size() / sizeof(int32_t));
   for (size_t o = 0; o < entries.size(); ++o) {
     entries[o].bias = LoadInt32(Bytes(bias) + o * sizeof(int32_t));
+  }
+  return entries;
+}
+
+// Entries that have nothing but the converter's numbers.
+std::vector<Entry> Affine(const std::string& affine) {
+  std::vector<Entry> entries(affine.size() / sizeof(int32_t));
+  for (size_t o = 0; o < entries.size(); ++o) {
+    const int32_t both = LoadInt32(Bytes(affine) + o * sizeof(int32_t));
+    entries[o].multiplier = static_cast<int16_t>(both & 0xffff);
+    entries[o].offset = both >> 16;
   }
   return entries;
 }
@@ -150,8 +161,10 @@ class Convolution {
 
   absl::Status Run() {
     EK_RETURN_IF_ERROR(CheckWeights());
-    if (job_.by_shift) {
+    if (job_.by_shift()) {
       entries_ = Biases(operands_.bias);
+    } else if (job_.by_converter()) {
+      entries_ = Affine(operands_.affine);
     } else {
       EK_ASSIGN_OR_RETURN(entries_, ReadTable(job_, operands_.table));
     }
@@ -239,7 +252,7 @@ class Convolution {
   void Finish(size_t pixel) {
     const size_t outer = sums_.size();
     const OutputLimits limits =
-        LimitsOf(job_, !job_.converts() && !job_.by_shift);
+        LimitsOf(job_, !job_.converts() && !job_.by_shift());
     const bool sums = GivesSums(job_);
     for (size_t o = 0; o < outer; ++o) {
       const int32_t sum =
@@ -271,7 +284,7 @@ void AddAndShift(const Job& job, DenseOperands& operands) {
 }
 
 absl::Status Add(const Job& job, DenseOperands& operands) {
-  if (job.by_shift) {
+  if (job.by_shift()) {
     AddAndShift(job, operands);
     return absl::OkStatus();
   }

@@ -11,15 +11,16 @@
 
 namespace edgekiln::simfarm::register_job {
 
-// Operands of a job, dense: rows, columns, channels; weights as their layout's
-// extents say.
+// Operands of a job, dense: rows, columns, channels; weights [o, h, w, i], of a
+// depthwise convolution [o, h, w].
 struct DenseOperands {
   std::string in;
   std::string in2;
   std::string weights;
-  std::string bias;   // int32 by output channel.
-  std::string table;  // As it lies in memory.
-  std::string out;    // Of the right size.
+  std::string bias;    // int32 by output channel.
+  std::string affine;  // int16 pairs by output channel: scale, offset.
+  std::string table;   // As it lies in memory.
+  std::string out;     // Of the right size.
 };
 
 // Computes all of `out`. FAILED_PRECONDITION if a table entry has an illegal

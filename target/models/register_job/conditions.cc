@@ -159,6 +159,9 @@ absl::StatusOr<std::vector<Condition>> JobConditions(const v1::Machine& machine,
   if (op == "conv2d") {
     Add("groups == 1", "convolutions without groups", conditions);
   }
+  if (job->results() == Jobs::BY_CONVERTER) {
+    Add("biased == 0", "layers without a bias", conditions);
+  }
   if (op == "add") Add("one_shape", "operands of one shape", conditions);
   if (kernel == Jobs::AVERAGE_POOLING || kernel == Jobs::MAXIMUM_POOLING) {
     Add("max(dilation_h, dilation_w) == 1", "pools without dilation",

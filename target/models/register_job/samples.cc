@@ -83,6 +83,12 @@ std::vector<int64_t> Candidates(const JobVariables& job, V variable,
     // The ends of int8 and of what a ReLU leaves.
     for (const int64_t end : {0, -128, 127}) values.push_back(end);
   }
+  if (variable == V::kCodeMin || variable == V::kCodeMax) {
+    // The ends of what so many bits hold.
+    for (int64_t end = 2; end <= 1 << 15; end *= 2) {
+      values.push_back(variable == V::kCodeMin ? -end : end - 1);
+    }
+  }
   if (variable == V::kPadTop || variable == V::kPadLeft) values.push_back(0);
   return values;
 }
