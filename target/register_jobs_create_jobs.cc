@@ -224,6 +224,11 @@ absl::Status RegisterJobsView::Builder::AddOperand(
   place.present = true;
   EK_RETURN_IF_ERROR(PlaceOperand(which, operand, place));
   if (operand.has_cell_rows()) return AddCells(kernel, which, operand, place);
+  if (operand.size_bytes_expr().empty()) {
+    return InvalidRegisterJobs(
+        "neither size_bytes_expr nor cell_rows is there", "size_bytes_expr",
+        "the bytes of its room; or, of ternary weights, cell_rows");
+  }
   if (operand.terms_size() > kMaxTerms) {
     return InvalidRegisterJobs("too many terms", "terms",
                                absl::StrCat("up to ", kMaxTerms));

@@ -281,7 +281,7 @@ TEST(RegisterRecordsTest, SaysWhatIsWrongWithADescriptor) {
        "job_cycles_expr"},
       // Results and operands.
       {"code: 4", "code: 4 results: BY_SHIFT",
-       "results of a kernel that does not shift sums"},
+       "results that the kernel does not have"},
       {"value_expr: \"shift\"", "value_expr: \"0\"", "no register tells shift"},
       {"address_expr: \"weights_addr + in_c * kernel_h * kernel_w * 16\"", "",
        "address_expr is missing"},

@@ -106,6 +106,8 @@ const Absence kAbsences[] = {
     {"engines.patterns.numerics.plain_clamps", Resolves::kAnotherChip,
      "results may be limited anywhere"},
     {"engines.jobs.registers.doc", Resolves::kTheSame, "prose"},
+    {"engines.jobs.registers.offset", Resolves::kEither, "is 0"},
+    {"engines.jobs.registers.low_bit", Resolves::kEither, "is 0"},
     {"engines.jobs.registers.in_record", Resolves::kAnotherChip,
      "it is one of the window"},
     {"engines.jobs.job_cycles_expr", Resolves::kAnotherChip, "no cycles"},

@@ -26,7 +26,7 @@ std::string RandomDianaSettings(Rng& rng) {
        {"dma_setup_cycles", OneOf<int64_t>(rng, {0, 40, 3000})},
        {"dma_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16})},
        {"fetch_bytes_per_cycle", OneOf<int64_t>(rng, {1, 16})},
-       {"analog_job_cycles", OneOf<int64_t>(rng, {200, 2025})},
+       {"analog_job_cycles", OneOf<int64_t>(rng, {300, 2025})},
        {"analog_position_cycles", OneOf<int64_t>(rng, {1, 9, 500})},
        {"cell_bytes_per_cycle", OneOf<int64_t>(rng, {1, 7, 64})},
        {"poll_cycles", OneOf<int64_t>(rng, {1, 8, 100})}});
@@ -192,7 +192,7 @@ ChipCase Diana() {
 
 ChipCase AnalogDiana() {
   ChipCase chip = Diana();
-  chip.name = "diana-analog";
+  chip.name = "diana_analog";
   chip.targets = {"diana", "diana-analog", "diana-analog-unit"};
   chip.hand_counted_programs =
       simfarm::conformance::register_job::HandCountedOfAnalogDiana();
