@@ -118,4 +118,23 @@ Graph RandomMaps(QuantizedGraphBuilder& builder) {
   return builder.Finish({x});
 }
 
+Graph RandomElementwiseNet(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  TensorId x = builder.Input(
+      {1, rng.InRange(1, 13), rng.InRange(1, 13), rng.InRange(1, 40)});
+  for (int layer = 0; layer < 2; ++layer) {
+    const TensorId before = x;
+    x = builder.Add(x, x);
+    if (rng.Below(2) == 0) x = builder.Add(before, x);
+    if (rng.Below(2) == 0) {
+      const std::vector<int64_t> shape = builder.shape(x);
+      x = builder.Reshape(x, RandomShape(rng, builder.num_elements(x)));
+      x = builder.Reshape(x, shape);
+    }
+    x = builder.MaxPool(
+        x, RandomWindow(rng, builder.shape(x)[1], builder.shape(x)[2], false));
+  }
+  return builder.Finish({x});
+}
+
 }  // namespace edgekiln::tests

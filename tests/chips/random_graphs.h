@@ -24,6 +24,9 @@ compiler::Graph RandomChain(QuantizedGraphBuilder& builder);
 // tensors have one quantization.
 compiler::Graph RandomMaps(QuantizedGraphBuilder& builder);
 
+// Additions and maximum pools, with reshapes between them.
+compiler::Graph RandomElementwiseNet(QuantizedGraphBuilder& builder);
+
 }  // namespace edgekiln::tests
 
 #endif  // EK_TESTS_CHIPS_RANDOM_GRAPHS_H_
