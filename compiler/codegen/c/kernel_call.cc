@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/c/emit_common.h"
 #include "compiler/codegen/c/weight_order.h"
+#include "compiler/passes/clamps.h"
 #include "ops/exp_table.h"
 #include "ops/quantized_parameters.h"
 
@@ -21,21 +22,6 @@ namespace {
 using V = KernelVariable;
 
 constexpr size_t kEntryPointers = 5;
-
-const v1::Clamp& ClampOf(const v1::OpAttributes& op) {
-  switch (op.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      return op.conv2d().clamp();
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return op.depthwise_conv2d().clamp();
-    case v1::OpAttributes::kFullyConnected:
-      return op.fully_connected().clamp();
-    case v1::OpAttributes::kAdd:
-      return op.add().clamp();
-    default:
-      return v1::Clamp::default_instance();
-  }
-}
 
 class CallWriter {
  public:
@@ -241,9 +227,11 @@ class CallWriter {
     std::vector<float> values;
     switch (floats) {
       case v1::CArgument::CLAMP_LIMITS: {
-        const v1::Clamp& clamp = ClampOf(w_.op());
-        values = {clamp.has_min() ? clamp.min() : -kInfinity,
-                  clamp.has_max() ? clamp.max() : kInfinity};
+        const v1::Clamp* clamp = ClampOf(w_.op());
+        const bool has_min = clamp != nullptr && clamp->has_min();
+        const bool has_max = clamp != nullptr && clamp->has_max();
+        values = {has_min ? clamp->min() : -kInfinity,
+                  has_max ? clamp->max() : kInfinity};
         break;
       }
       case v1::CArgument::EXP_TABLE: {
