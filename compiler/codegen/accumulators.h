@@ -6,7 +6,8 @@
 
 namespace edgekiln::compiler {
 
-// Fills program->accumulators: what every Requantize of the graph reads.
+// Fills program->accumulators: what every Requantize of the graph reads, and
+// every Clip that an op's limits were split off to (passes/split_clamp.h).
 void AddAccumulators(const Graph& graph, v1::Program* program);
 
 }  // namespace edgekiln::compiler

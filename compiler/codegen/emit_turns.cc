@@ -118,13 +118,40 @@ class TurnEmitter {
     in_ram_ = ram.address;
     step_rooms_ = StepRooms(plans_, machine_, writer_.memories().rams[0]);
     step_rooms_.AddTo(ram);
-    for (const auto& [place, address] : ram.address) {
-      for (const TensorId other : views_.OthersOf(place)) {
-        in_ram_[other] = address;
-      }
+    for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+      const auto found = ram.address.find(views_.places()[t]);
+      if (found == ram.address.end()) continue;
+      in_ram_[static_cast<TensorId>(t)] = found->second;
     }
+    EK_RETURN_IF_ERROR(FindArranged());
     writer_.SetRam(std::move(ram));
     writer_.SetPlaces(views_.places());
+    return absl::OkStatus();
+  }
+
+  // Finds the places that the host reaches and that lie as an engine has them.
+  absl::Status FindArranged() {
+    for (const v1::RegionPlan& plan : plans_.regions()) {
+      for (const v1::RegionPlan::Border& border : plan.borders()) {
+        if (border.tensor() < 0 ||
+            border.tensor() >= std::ssize(graph_.tensors) ||
+            border.memory() < 0 ||
+            border.memory() >= machine_.memories_size()) {
+          return Foreign();
+        }
+        const TensorId place = views_.places()[border.tensor()];
+        if (!machine_.memories(border.memory()).host_reaches() ||
+            !views_.OthersOf(place).empty()) {
+          continue;
+        }
+        const Tensor& tensor = graph_.tensors[border.tensor()];
+        const v1::Layout dense =
+            target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+        if (!target::SamePlaces(border.layout(), dense)) {
+          arranged_[place] = border.layout();
+        }
+      }
+    }
     return absl::OkStatus();
   }
 
@@ -141,11 +168,7 @@ class TurnEmitter {
     if (work.region < 0) {
       AddHostOp(work.op);
       for (const TensorId output : graph_.ops[work.op].outputs) {
-        writer_.TapWhole(output);
-        for (const TensorId alias : aliases_[writer_.storage()[output]]) {
-          writer_.TapWhole(alias);
-        }
-        EK_RETURN_IF_ERROR(TapViews(output));
+        EK_RETURN_IF_ERROR(TapHostOutput(output));
       }
       return absl::OkStatus();
     }
@@ -164,30 +187,30 @@ class TurnEmitter {
     return AddTaps(work.region, turn.step);
   }
 
-  // Places that driven ops and plane sums share lie as the engine has them.
+  absl::Status TapHostOutput(TensorId output) {
+    const std::vector<TensorId>& aliases = aliases_[writer_.storage()[output]];
+    const auto arranged = arranged_.find(views_.places()[output]);
+    if (arranged == arranged_.end()) {
+      writer_.TapWhole(output);
+      for (const TensorId alias : aliases) writer_.TapWhole(alias);
+      return TapViews(output);
+    }
+    writer_.TapWhole(output, writer_.LocationOf(output), arranged->second);
+    const v1::Program::Tap tap = *writer_.program().taps().rbegin();
+    for (const TensorId alias : aliases) AddTap(tap, alias);
+    return absl::OkStatus();
+  }
+
+  // Places that driven ops and plane sums share may lie as the engine has them.
   void AddHostOp(int32_t index) {
     const Op& op = graph_.ops[index];
     if (IsPlaneSum(graph_, op)) {
-      for (const v1::RegionPlan& plan : plans_.regions()) {
-        for (const v1::RegionPlan::Border& border : plan.borders()) {
-          if (border.tensor() == writer_.storage()[op.inputs[0]] &&
-              machine_.memories(border.memory()).host_reaches() &&
-              IsInPlanes(border)) {
-            return writer_.AddPlaneSum(index);
-          }
-        }
+      const auto arranged = arranged_.find(views_.places()[op.inputs[0]]);
+      if (arranged != arranged_.end() && LiesInPlanes(arranged->second)) {
+        return writer_.AddPlaneSum(index);
       }
     }
     writer_.AddHostOp(index);
-  }
-
-  // Not of a border that is dense, as host ops expect it.
-  bool IsInPlanes(const v1::RegionPlan::Border& border) const {
-    const Tensor& tensor = graph_.tensors[border.tensor()];
-    return LiesInPlanes(border.layout()) &&
-           !target::SamePlaces(
-               border.layout(),
-               target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
   }
 
   // Adds taps of the tensor's views, which are complete when it is.
@@ -339,6 +362,8 @@ class TurnEmitter {
   std::vector<std::vector<uint64_t>> rooms_;        // By region and buffer.
   ResidentPlaces resident_;                         // By place.
   absl::flat_hash_map<TensorId, uint64_t> in_ram_;  // By storage.
+  // By place: layouts that are not dense, where the host reaches them.
+  absl::flat_hash_map<TensorId, v1::Layout> arranged_;
   StepRooms step_rooms_;
   std::map<TensorId, std::vector<TensorId>> aliases_;  // By storage.
   std::vector<std::optional<RegionCode>> codes_;       // By region.

@@ -14,8 +14,8 @@
 #include "compiler/codegen/placement_prediction.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/op_forms.h"
+#include "compiler/partition/op_split.h"
 #include "compiler/partition/partition.h"
-#include "compiler/partition/split_accumulators.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -64,24 +64,23 @@ class Placer {
       if (choice.form == own) {
         cycles = alone;
       } else {
-        absl::StrAppend(&others, "; ", NameOf(choice.form), ": ", alone);
+        absl::StrAppend(&others, "; ", NameOf(op, choice.form), ": ", alone);
       }
     }
     return absl::StrCat(
         NameOf(own.engine), " runs ", forms_.whole.ops[op].kind(),
-        own.requantizer == kWhole ? "" : " up to its int32 sums", " (", cycles,
-        own.requantizer == kWhole
-            ? " cycles alone"
-            : absl::StrCat(" cycles alone with requantize by ",
-                           NameOf(own.requantizer)),
+        own.second == kWhole ? "" : UpTo(forms_.splits[op]), " (", cycles,
+        " cycles alone", own.second == kWhole ? "" : WithSecond(op, own),
         others, ")");
   }
 
-  // The reason of a split op's Requantize.
-  std::string RequantizeReasonFor(int32_t op) const {
-    return absl::StrCat(NameOf(placed_[op].requantizer),
-                        " runs requantize; scales the int32 sums of a layer (",
-                        forms_.whole.ops[op].id, ")");
+  // The reason of a split op's second half.
+  std::string SecondReasonFor(int32_t op) const {
+    const bool sums = forms_.splits[op] == OpSplit::kSums;
+    return absl::StrCat(NameOf(placed_[op].second), " runs ",
+                        SecondHalf(forms_.splits[op]), "; ",
+                        sums ? "scales the int32 sums" : "limits the results",
+                        " of a layer (", forms_.whole.ops[op].id, ")");
   }
 
  private:
@@ -89,10 +88,14 @@ class Placer {
     return engine == kHost ? "the host" : machine_.engines(engine).name();
   }
 
-  std::string NameOf(const OpForm& form) const {
-    if (form.requantizer == kWhole) return NameOf(form.engine);
-    return absl::StrCat(NameOf(form.engine), " with requantize by ",
-                        NameOf(form.requantizer));
+  std::string NameOf(int32_t op, const OpForm& form) const {
+    if (form.second == kWhole) return NameOf(form.engine);
+    return absl::StrCat(NameOf(form.engine), WithSecond(op, form));
+  }
+
+  std::string WithSecond(int32_t op, const OpForm& form) const {
+    return absl::StrCat(" with ", SecondHalf(forms_.splits[op]), " by ",
+                        NameOf(form.second));
   }
 
   // Partition may leave an op to the host although an engine takes it; keep its
@@ -130,19 +133,19 @@ class Placer {
   // int8 results need less memory than int32 sums, so the error names what the
   // whole op needs.
   OpForm SmallestForm(int32_t op) const {
-    const bool whole = placed_[op].requantizer == kWhole;
+    const bool whole = placed_[op].second == kWhole;
     for (const Choice& choice : choices_[op]) {
-      if (!whole && choice.form.requantizer == kWhole) return choice.form;
+      if (!whole && choice.form.second == kWhole) return choice.form;
     }
     return placed_[op];
   }
 
-  // The host runs ops whole: it has no separate requantizer.
+  // The host runs ops whole: it runs no first half alone.
   absl::Status AddHost() {
     for (int32_t i = 0; i < std::ssize(choices_); ++i) {
       if (choices_[i].empty()) continue;
       for (const OpForm& form : forms_.choices[i]) {
-        if (form.requantizer == kWhole) continue;
+        if (form.second == kWhole) continue;
         EK_RETURN_IF_ERROR(Add(i, {form.engine, kHost}));
       }
       EK_RETURN_IF_ERROR(Add(i, {kHost, kWhole}));
@@ -232,27 +235,25 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
   Placer placer(forms, machine);
   EK_RETURN_IF_ERROR(placer.Run(offload == v1::PAYING));
   std::vector<Placement> placements;
-  std::vector<int32_t> split;
+  std::vector<OpSplit> splits;
   int at = 0;
   for (int32_t i = 0; i < std::ssize(forms.whole.ops); ++i) {
-    // The op's engine so far, and that of its Requantize.
+    // The op's engine so far, and that of its second half.
     const auto& before = partition.placements(at++);
-    const bool was_split = forms.placed[i].requantizer != kWhole;
+    const bool was_split = forms.placed[i].second != kWhole;
     if (was_split) ++at;
     const OpForm& form = placer.form(i);
     placements.push_back({form.engine, placer.HasChoice(i) ? placer.ReasonFor(i)
                                                            : before.reason()});
-    if (form.requantizer == kWhole) continue;
-    split.push_back(i);
+    splits.push_back(form.second == kWhole ? OpSplit::kNone : forms.splits[i]);
+    if (form.second == kWhole) continue;
     placements.push_back(
-        {form.requantizer, form == forms.placed[i]
-                               ? partition.placements(at - 1).reason()
-                               : placer.RequantizeReasonFor(i)});
+        {form.second, form == forms.placed[i]
+                          ? partition.placements(at - 1).reason()
+                          : placer.SecondReasonFor(i)});
   }
   Graph graph = forms.whole;  // Constants stay shared.
-  if (!split.empty()) {
-    EK_RETURN_IF_ERROR(SplitAccumulators(graph, split).status());
-  }
+  EK_RETURN_IF_ERROR(SplitOps(graph, splits).status());
   return PartitionOf(graph, std::move(placements));
 }
 

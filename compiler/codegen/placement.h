@@ -16,11 +16,11 @@ namespace edgekiln::compiler {
 // prediction is never above that of ALL. What partition left to the host stays
 // there.
 //
-// An op split into int32 sums and a Requantize moves as a pair: each half to
-// any engine that takes it (with PAYING, the Requantize also to the host), or
-// both become the whole op again, on an engine that takes it (with PAYING, also
-// on the host, which never computes sums alone). So the result may have other
-// ops split than `partition`.
+// An op split in two halves (partition/op_split.h) moves as a pair: each half
+// to any engine that takes it (with PAYING, the second one also to the host),
+// or both become the whole op again, on an engine that takes it (with PAYING,
+// also on the host, which never runs a first half alone). So the result may
+// have other ops split than `partition`.
 //
 // A prediction adds up the back ends' estimates, moves at borders included, and
 // the host's cost table; for engines that the host drives, in the order in

@@ -44,9 +44,9 @@ bool PlacementPredictor::HostDriven(int32_t engine) const {
 
 std::vector<PlacementPredictor::Part> PlacementPredictor::PartsOf(
     int32_t op, const OpForm& form) const {
-  if (form.requantizer == kWhole) return {{false, op, form.engine}};
-  const int32_t sums = forms_.in_split[op];
-  return {{true, sums, form.engine}, {true, sums + 1, form.requantizer}};
+  if (form.second == kWhole) return {{false, op, form.engine}};
+  const int32_t first = forms_.in_split[op];
+  return {{true, first, form.engine}, {true, first + 1, form.second}};
 }
 
 absl::StatusOr<int64_t> PlacementPredictor::HostCycles(const Part& part) {
@@ -105,8 +105,7 @@ void PlacementPredictor::FollowReshapes(std::vector<OpForm>& placed) const {
     placed[i] = OpForm();
     if (producer < 0) continue;
     const OpForm& maker = placed[producer];
-    placed[i].engine =
-        maker.requantizer == kWhole ? maker.engine : maker.requantizer;
+    placed[i].engine = maker.second == kWhole ? maker.engine : maker.second;
   }
 }
 

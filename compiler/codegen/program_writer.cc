@@ -62,7 +62,7 @@ v1::Location ProgramWriter::LocationOf(TensorId tensor) {
     location.set_memory(memories_.flash);
     location.set_address(AddressOfConstant(storage_[tensor]));
   } else {
-    const uint64_t address = ram_.address.at(storage_[tensor]);
+    const uint64_t address = ram_.address.at(places_[tensor]);
     location.set_memory(RamAt(address));
     location.set_address(address);
   }

@@ -44,6 +44,9 @@ class ProgramWriter {
   // Index into the program's layouts, to which it is added if it is new.
   int32_t IndexOf(const v1::Layout& layout);
 
+  // Where the tensor lies in system memory, also as a constant.
+  v1::Location LocationOf(TensorId tensor);
+
   // A step for an op of the host, which is no reshape.
   void AddHostOp(int32_t op);
   // The same of one that IsPlaneSum(), and whose input lies in planes.
@@ -71,7 +74,6 @@ class ProgramWriter {
   void AddLayers(const v1::Partition& partition);
   // Stores the constant in flash at the first call.
   uint64_t AddressOfConstant(TensorId constant);
-  v1::Location LocationOf(TensorId tensor);
   // Tensors in system memory are dense.
   int32_t DenseLayoutOf(TensorId tensor);
   v1::Program::Binding BindingOf(TensorId tensor);

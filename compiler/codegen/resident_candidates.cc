@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/in_place_ops.h"
 #include "compiler/codegen/plane_sums.h"
 #include "target/memories.h"
 
@@ -38,7 +39,8 @@ class CandidateFinder {
     // By place: its users, and under which tensor ids.
     std::map<TensorId, std::vector<User>> uses;
     std::vector<bool> elsewhere(graph_.tensors.size(), false);
-    std::vector<bool> leaves(graph_.tensors.size(), false);
+    std::vector<bool> summed(graph_.tensors.size(), false);
+    std::vector<bool> overwritten(graph_.tensors.size(), false);
     for (const TensorId tensor : graph_.inputs) {
       elsewhere[places[tensor]] = true;
     }
@@ -56,9 +58,13 @@ class CandidateFinder {
             continue;
           }
           if (position == position_of.end()) {
+            if (views_.IsInPlace(i)) {
+              overwritten[places[tensor]] = true;
+              continue;
+            }
             if (plane_sums_ && tensors == &op.inputs &&
                 tensor == op.inputs[0] && IsPlaneSum(graph_, op)) {
-              leaves[places[tensor]] = true;
+              summed[places[tensor]] = true;
               continue;
             }
             elsewhere[places[tensor]] = true;
@@ -74,9 +80,11 @@ class CandidateFinder {
       EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                           CandidateOf(place, users));
       if (!candidate) continue;
-      candidate->leaves = leaves[place];
-      if (candidate->leaves &&
-          (!candidate->arranged || !LiesInPlanes(candidate->layouts[0]))) {
+      candidate->leaves = summed[place] || overwritten[place];
+      const v1::Layout& layout = candidate->layouts[0];
+      if ((candidate->leaves && !candidate->arranged) ||
+          (summed[place] && !LiesInPlanes(layout)) ||
+          (overwritten[place] && !LiesWithoutGaps(layout))) {
         continue;
       }
       candidates.push_back(*std::move(candidate));

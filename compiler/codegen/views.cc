@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/in_place_ops.h"
 #include "compiler/engines/backend.h"
 #include "compiler/ir/storage.h"
 #include "target/layout.h"
@@ -169,7 +170,24 @@ absl::StatusOr<Views> Views::Create(const Graph& graph,
   }
   views.ChoosePlaces(
       TensorsOfHostOps(graph, views.storage_, partition, views.nothing_));
+  views.JoinInPlace(partition);
   return views;
+}
+
+void Views::JoinInPlace(const v1::Partition& partition) {
+  in_place_ = InPlaceOps(*graph_, partition);
+  for (size_t t = 0; t < graph_->tensors.size(); ++t) {
+    last_over_.push_back(static_cast<TensorId>(t));
+  }
+  // Readers come later, so that what is over a result is known.
+  for (size_t i = in_place_.size(); i-- > 0;) {
+    if (!in_place_[i]) continue;
+    const TensorId input = graph_->ops[i].inputs[0];
+    const TensorId output = graph_->ops[i].outputs[0];
+    in_place_[i] = edges_[input].empty() && edges_[output].empty();
+    if (in_place_[i]) last_over_[input] = last_over_[output];
+  }
+  for (TensorId& place : places_) place = last_over_[place];
 }
 
 void Views::Connect(int32_t op) {
@@ -231,7 +249,7 @@ std::optional<v1::Layout> Views::Across(const Edge& edge,
 std::optional<v1::Layout> Views::Between(TensorId from,
                                          const v1::Layout& layout,
                                          TensorId to) const {
-  if (from == to) return layout;
+  if (last_over_[from] == last_over_[to]) return layout;
   // There is at most one path, since each tensor has one producer.
   std::vector<std::pair<TensorId, v1::Layout>> reached = {{from, layout}};
   for (size_t i = 0; i < reached.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/op_traits.h"
+#include "compiler/passes/split_clamp.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -45,6 +46,7 @@ std::string HostReasons::For(const Op& op) const {
   if (op.attributes.has_quantize()) return ForQuantize(op);
   if (op.attributes.has_dequantize()) return ForDequantize(op);
   if (op.attributes.has_requantize()) return ForRequantize(op);
+  if (op.attributes.has_clip()) return ForClip(op);
   return "";
 }
 
@@ -107,6 +109,15 @@ std::string HostReasons::ForRequantize(const Op& op) const {
   const int32_t producer = producers_[op.inputs[0]];
   if (producer < 0) return "";
   return absl::StrCat("scales the int32 sums of a layer (",
+                      graph_.ops[producer].id, ")");
+}
+
+std::string HostReasons::ForClip(const Op& op) const {
+  const int32_t producer = producers_[op.inputs[0]];
+  if (producer < 0 || !AreClampHalves(graph_, graph_.ops[producer], op)) {
+    return "";
+  }
+  return absl::StrCat("limits the results of a layer (",
                       graph_.ops[producer].id, ")");
 }
 

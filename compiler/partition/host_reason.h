@@ -25,6 +25,7 @@ class HostReasons {
   std::string ForQuantize(const Op& op) const;
   std::string ForDequantize(const Op& op) const;
   std::string ForRequantize(const Op& op) const;
+  std::string ForClip(const Op& op) const;
   bool IsInput(TensorId id) const;
   bool IsOutput(TensorId id) const;
 

@@ -59,6 +59,22 @@ return %t
 return %y
 )",
      "y", "scales the int32 sums of a layer (f)"},
+    {"LimitsOfALayer",
+     R"(
+%x : int8[1,2] scale 1 zero 0 = input
+%y.unclipped : int8[1,2] scale 1 zero 0 = add(%x, %x) {clamp {min 0}} id f
+%y : int8[1,2] scale 1 zero 0 = clip(%y.unclipped) {clamp {min 0 max 6}} id y
+return %y
+)",
+     "y", "limits the results of a layer (f)"},
+    {"ClipOfItsOwn",
+     R"(
+%x : int8[1,2] scale 1 zero 0 = input
+%a : int8[1,2] scale 1 zero 0 = add(%x, %x) {clamp {min 0}} id f
+%y : int8[1,2] scale 1 zero 0 = clip(%a) {clamp {min 0 max 6}} id y
+return %y
+)",
+     "y", ""},
     {"TransposeOfItsOwn",
      R"(
 %x : int8[2,3] scale 1 zero 0 = input

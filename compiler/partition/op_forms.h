@@ -6,20 +6,21 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/op_split.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
-// How the engines of a target can run each op: whole, or as int32 sums that the
-// same or another engine requantizes.
+// How the engines of a target can run each op: whole, or as two halves, on one
+// engine or several.
 namespace edgekiln::compiler {
 
-// OpForm::requantizer of an op that is not split.
+// OpForm::second of an op that is not split.
 inline constexpr int32_t kWhole = -2;
 
 struct OpForm {
   int32_t engine = -1;  // -1: the host.
-  // Engine that requantizes its sums; -1: the host.
-  int32_t requantizer = kWhole;
+  // Engine of the second half, which requantizes or clips; -1: the host.
+  int32_t second = kWhole;
   bool operator==(const OpForm&) const = default;
 };
 
@@ -27,14 +28,17 @@ struct OpForm {
 // tensor ids of `whole`.
 struct OpForms {
   Graph whole;  // Nothing is split.
-  Graph split;  // Split: each op that was, or whose sums some engine gives.
-  // By op of `whole`: its index in split.ops, where its Requantize, if any,
-  // comes next; and whether it is split.
+  // Split: each op that was, or of which some engine runs the first half. Of an
+  // op that different engines split in different ways, one: as it was, else
+  // that of the first engine.
+  Graph split;
+  // By op of `whole`: its index in split.ops, where its second half, if any,
+  // comes next; and how it is split.
   std::vector<int32_t> in_split;
-  std::vector<bool> splits;
+  std::vector<OpSplit> splits;
   // By op of `whole`: its form in the partition, and all forms it could have.
-  // The host requantizes only where no engine can. Reshapes and members of
-  // chains have no choices.
+  // The host runs a second half only where no engine can. Reshapes and members
+  // of chains have no choices.
   std::vector<OpForm> placed;
   std::vector<std::vector<OpForm>> choices;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,10 +21,9 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int32_t kHost = -1;
-constexpr char kUpToSums[] = " up to its int32 sums";
 
 struct Choice : Placement {
-  bool sums = false;  // The engine gives the int32 sums only.
+  OpSplit split = OpSplit::kNone;  // The engine runs the first half only.
 };
 
 // What the op computes: "sqrt" says more than "unary".
@@ -52,17 +50,28 @@ struct Choices {
 
 // Match of the engine; refused if it only gives sums and the op cannot be
 // split.
-Match MatchOrSums(const Graph& graph, const PatternMatcher& matcher,
+Match MatchOrHalf(const Graph& graph, const PatternMatcher& matcher,
                   int32_t first, int32_t engine,
                   const std::vector<bool>& chained = {}) {
   Match match = matcher.MatchChain(first, engine, chained);
-  if (!match.sums_only) return match;
+  if (match.split != OpSplit::kSums) return match;
   const std::string why = WhyNoAccumulator(graph, graph.ops[first]);
   if (why.empty()) return match;
   match = Match();
   match.failed.push_back(
       absl::StrCat("ops that have int32 sums (here ", why, ")"));
   return match;
+}
+
+// "npu runs conv2d up to its limits: npu needs results up to 127 (here 96)".
+std::string ReasonFor(const std::string& engine, const Op& op,
+                      const Match& match) {
+  std::string reason =
+      absl::StrCat(engine, " runs ", Computes(op), UpTo(match.split));
+  for (const std::string& why : match.failed) {
+    absl::StrAppend(&reason, ": ", engine, " needs ", why);
+  }
+  return reason;
 }
 
 // Places the chain that begins with op `first`, or puts that op on the host.
@@ -77,13 +86,12 @@ void ChooseEngine(const Graph& graph, int32_t first,
   for (int32_t n = 0; n < engines; ++n) {
     const int32_t e = (engine + n) % engines;
     const std::string& name = capabilities.engines(e).name();
-    const Match match = MatchOrSums(graph, matcher, first, e, choices.chained);
+    const Match match = MatchOrHalf(graph, matcher, first, e, choices.chained);
     for (const int32_t taken : match.ops) {
       Choice& choice = choices.ops[taken];
       choice.engine = e;
-      choice.reason = absl::StrCat(name, " runs ", Computes(graph.ops[taken]),
-                                   match.sums_only ? kUpToSums : "");
-      choice.sums = match.sums_only;
+      choice.reason = ReasonFor(name, graph.ops[taken], match);
+      choice.split = match.split;
     }
     if (match.ops.size() > 1) {
       choices.chains.push_back(match.ops);
@@ -254,19 +262,16 @@ struct Placed {
   std::vector<int32_t> origin;  // By op, what it was before ops were split.
 };
 
-// Splits ops whose engine only gives sums, and chooses who requantizes: the
-// same engine if it can.
-absl::StatusOr<std::vector<int32_t>> SplitSums(
+// Splits ops whose engine only runs the first half, and chooses who runs the
+// second one: the same engine if it can.
+absl::StatusOr<std::vector<int32_t>> SplitChosen(
     Graph& graph, const v1::Capabilities& capabilities,
     std::vector<Choice>& choices) {
-  std::vector<int32_t> sums;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].sums) sums.push_back(static_cast<int32_t>(i));
-  }
-  std::vector<int32_t> origin(choices.size());
-  std::iota(origin.begin(), origin.end(), 0);
-  if (sums.empty()) return origin;
-  EK_ASSIGN_OR_RETURN(origin, SplitAccumulators(graph, sums));
+  std::vector<OpSplit> splits;
+  for (const Choice& choice : choices) splits.push_back(choice.split);
+  EK_ASSIGN_OR_RETURN(const std::vector<int32_t> origin,
+                      SplitOps(graph, splits));
+  if (origin.size() == choices.size()) return origin;
   EK_ASSIGN_OR_RETURN(const PatternMatcher matcher,
                       PatternMatcher::Create(graph, capabilities));
   Choices split;
@@ -287,7 +292,7 @@ absl::StatusOr<Placed> PlaceOps(Graph& graph,
                                 const v1::Capabilities& capabilities,
                                 std::vector<Choice> choices) {
   Placed placed;
-  EK_ASSIGN_OR_RETURN(placed.origin, SplitSums(graph, capabilities, choices));
+  EK_ASSIGN_OR_RETURN(placed.origin, SplitChosen(graph, capabilities, choices));
   placed.ops.assign(std::make_move_iterator(choices.begin()),
                     std::make_move_iterator(choices.end()));
   PlaceReshapes(graph, placed.ops);
@@ -321,7 +326,7 @@ absl::StatusOr<std::vector<int32_t>> EnginesOf(
   EK_ASSIGN_OR_RETURN(const Placed placed,
                       PlaceOps(graph, capabilities, std::move(choices.ops)));
   std::vector<int32_t> engines(source.ops.size());
-  // The first half of a split op is its sums.
+  // The first half of a split op counts.
   for (size_t i = placed.ops.size(); i-- > 0;) {
     engines[placed.origin[i]] = placed.ops[i].engine;
   }
@@ -378,8 +383,8 @@ absl::StatusOr<std::vector<std::vector<Taker>>> EnginesThatTake(
   for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
     if (IsReshape(graph.ops[i])) continue;
     for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
-      const Match match = MatchOrSums(graph, matcher, i, e);
-      if (match.ops.size() == 1) engines[i].push_back({e, match.sums_only});
+      const Match match = MatchOrHalf(graph, matcher, i, e);
+      if (match.ops.size() == 1) engines[i].push_back({e, match.split});
       if (match.ops.size() < 2) continue;
       for (const int32_t op : match.ops) chained[op] = true;
     }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/op_split.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -21,10 +22,11 @@ namespace edgekiln::compiler {
 // Consecutive ops on one engine form a subgraph, numbered from 0 in order of
 // execution; host ops count as subgraphs of their own runs. Convolutions in
 // groups are rewritten for engines, which have none (ungroup.h). An op of which
-// the engine only gives int32 sums becomes two (split_accumulators.h): the
-// sums, and a Requantize, on the same engine if that can, else on another, else
-// on the host. INVALID_ARGUMENT if the graph does not verify, or the
-// capabilities are not what targets are resolved to.
+// the engine only gives int32 sums, or whose limits it does not have, becomes
+// two (op_split.h): its first half, and a Requantize or Clip, on the same
+// engine if that can, else on another, else on the host. INVALID_ARGUMENT if
+// the graph does not verify, or the capabilities are not what targets are
+// resolved to.
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities);
 
@@ -49,7 +51,7 @@ v1::Partition PartitionOf(const Graph& graph,
 
 struct Taker {
   int32_t engine = 0;
-  bool sums = false;  // Gives the int32 sums of the op, which can be split.
+  OpSplit split = OpSplit::kNone;  // What it takes the first half of.
   bool operator==(const Taker&) const = default;
 };
 
@@ -59,8 +61,8 @@ absl::StatusOr<std::vector<std::vector<Taker>>> EnginesThatTake(
     const Graph& graph, const v1::Capabilities& capabilities);
 
 // The engine of each op, -1 for the host, as PartitionGraph places it, or its
-// sums if it is split; `graph` as it is, convolutions in groups included. Reads
-// no constant. INVALID_ARGUMENT as above.
+// first half if it is split; `graph` as it is, convolutions in groups included.
+// Reads no constant. INVALID_ARGUMENT as above.
 absl::StatusOr<std::vector<int32_t>> EnginesOf(
     const Graph& graph, const v1::Capabilities& capabilities);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/partition/numerics_match.h"
+#include "compiler/passes/split_clamp.h"
 #include "target/op_variables.h"
 
 namespace edgekiln::compiler {
@@ -115,15 +116,21 @@ std::string PatternMatcher::FindChain(int32_t first, const Pattern& pattern,
 
 std::string PatternMatcher::WhyNot(const Pattern& pattern,
                                    const std::vector<int32_t>& ops) const {
+  std::vector<const Op*> all;
+  for (const int32_t op : ops) all.push_back(&graph_.ops[op]);
+  return WhyNotOps(pattern, all);
+}
+
+std::string PatternMatcher::WhyNotOps(const Pattern& pattern,
+                                      absl::Span<const Op* const> ops) const {
   std::vector<int64_t> values;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const Op& op = graph_.ops[ops[i]];
+  for (const Op* const op : ops) {
     if (std::string why =
-            WhyNotNumerics(graph_, op, pattern.pattern->numerics());
+            WhyNotNumerics(graph_, *op, pattern.pattern->numerics());
         !why.empty()) {
       return why;
     }
-    if (!AppendVariables(graph_, op, values)) return "smaller shapes";
+    if (!AppendVariables(graph_, *op, values)) return "smaller shapes";
   }
   return pattern.conditions.FirstFailed(values);
 }
@@ -159,16 +166,37 @@ Match PatternMatcher::MatchChain(int32_t first, int32_t engine,
     if (why.empty()) {
       match.ops = std::move(ops);
       match.failed.clear();
-      match.sums_only =
+      const bool sums =
           pattern.pattern->numerics().requantization() ==
               v1::Numerics::NOT_REQUANTIZED &&
           graph_.tensors[graph_.ops[first].outputs[0]].type != v1::INT32;
+      match.split = sums ? OpSplit::kSums : OpSplit::kNone;
       return match;
     }
     AddOnce(std::move(why), match.failed);
   }
   if (match.failed.empty()) ExplainMember(first, engine, taken, match);
+  if (MatchPlainClamp(first, engine, match)) match.split = OpSplit::kClamp;
   return match;
+}
+
+// Whether a pattern of one op fails for its limits alone.
+bool PatternMatcher::MatchPlainClamp(int32_t op, int32_t engine,
+                                     Match& match) const {
+  std::optional<Op> plain;
+  for (const Pattern& pattern : engines_[engine]) {
+    if (pattern.ops.size() > 1 || !pattern.pattern->numerics().plain_clamps() ||
+        !pattern.ops[0].Matches(graph_.ops[op].attributes)) {
+      continue;
+    }
+    if (!plain) plain = WithPlainClamp(graph_, graph_.ops[op]);
+    if (!plain) return false;
+    if (!WhyNotOps(pattern, {&*plain}).empty()) continue;
+    match.failed = {WhyNot(pattern, {op})};
+    match.ops = {op};
+    return true;
+  }
+  return false;
 }
 
 // Explains an op that occurs in chains, but never first: why the chain around

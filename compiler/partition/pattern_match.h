@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/op_split.h"
 #include "edgekiln/v1/target.pb.h"
 #include "target/pattern_conditions.h"
 #include "target/pattern_ops.h"
@@ -19,13 +21,14 @@ struct Match {
   // before it writes; others may stand between them. Empty if the engine takes
   // nothing.
   std::vector<int32_t> ops;
-  // The engine only gives the int32 sums of this one op: a Requantize is still
+  // The engine only runs the first half of this one op: the second one is still
   // to be placed.
-  bool sums_only = false;
+  OpSplit split = OpSplit::kNone;
   // If it takes nothing, for each pattern with this kind of op the condition
   // that failed, as users read it: "kernels up to 7 (here kernel_h 9, kernel_w
   // 9)". Values of this one layer stand in parentheses, so that reports can
-  // group layers by reason. Empty if the engine has no such pattern.
+  // group layers by reason. Empty if the engine has no such pattern. With
+  // kClamp, what the op's own limits fail.
   std::vector<std::string> failed;
 };
 
@@ -38,7 +41,8 @@ class PatternMatcher {
   static absl::StatusOr<PatternMatcher> Create(
       const Graph& graph, const v1::Capabilities& capabilities);
 
-  // By the engine's patterns, of which the first that takes the op counts.
+  // By the engine's patterns, of which the first that takes the op counts; if
+  // none does, the first of one op that takes it with plain limits.
   // Ops in `taken` (by index; empty: none) are part of other chains.
   Match MatchChain(int32_t first, int32_t engine,
                    const std::vector<bool>& taken = {}) const;
@@ -57,6 +61,9 @@ class PatternMatcher {
                         std::vector<int32_t>& ops) const;
   std::string WhyNot(const Pattern& pattern,
                      const std::vector<int32_t>& ops) const;
+  std::string WhyNotOps(const Pattern& pattern,
+                        absl::Span<const Op* const> ops) const;
+  bool MatchPlainClamp(int32_t op, int32_t engine, Match& match) const;
   void ExplainMember(int32_t op, int32_t engine, const std::vector<bool>& taken,
                      Match& match) const;
   int32_t HeadOf(int32_t op, const Pattern& pattern, size_t position) const;

@@ -314,14 +314,41 @@ TEST(PatternMatcherTest, TellsThatAnEngineGivesSumsOnly) {
   const Graph fused = Conv(kWeights, "int8[1,1,1,1] scale 0.3 zero 0");
   Match match = MatchOf(fused, 0, sums);
   EXPECT_EQ(match.ops, std::vector<int32_t>{0});
-  EXPECT_TRUE(match.sums_only);
-  EXPECT_FALSE(MatchOf(fused, 0, Engine(ConvPattern(kScales))).sums_only);
+  EXPECT_EQ(match.split, OpSplit::kSums);
+  EXPECT_EQ(MatchOf(fused, 0, Engine(ConvPattern(kScales))).split,
+            OpSplit::kNone);
   // Already split: the sums are what the op gives.
   const Graph split = Conv(kWeights, "int32[1,1,1,1] scale 0.5 zero 0");
   match = MatchOf(split, 0, sums);
   EXPECT_EQ(match.ops, std::vector<int32_t>{0});
-  EXPECT_FALSE(match.sums_only);
+  EXPECT_EQ(match.split, OpSplit::kNone);
   EXPECT_EQ(WhyNot(split, ConvPattern(kScales)), "int8 tensors (y is int32)");
+}
+
+TEST(PatternMatcherTest, TellsThatAnEngineLacksTheLimitsOnly) {
+  Graph graph = Conv(kWeights, "int8[1,1,1,1] scale 0.0625 zero 0");
+  graph.ops[0].attributes.mutable_conv2d()->mutable_clamp()->set_max(6);
+  const std::string plain = absl::StrCat(kScales, " plain_clamps: true");
+  Match match = MatchOf(graph, 0, Engine(ConvPattern(plain)));
+  EXPECT_EQ(match.split, OpSplit::kClamp);
+  EXPECT_EQ(match.ops, std::vector<int32_t>{0});
+  EXPECT_EQ(match.failed,
+            std::vector<std::string>{"results up to 127 (here 96)"});
+  // A pattern that takes all of it comes first.
+  match = MatchOf(graph, 0, Engine(ConvPattern(plain) + ConvPattern(kScales)));
+  EXPECT_EQ(match.split, OpSplit::kNone);
+  EXPECT_TRUE(match.failed.empty());
+  // Other limits fail with what else fails.
+  match =
+      MatchOf(graph, 0, Engine(ConvPattern(plain + " accumulator_bits: 8")));
+  EXPECT_EQ(match.split, OpSplit::kNone);
+  EXPECT_TRUE(match.ops.empty());
+  EXPECT_EQ(match.failed,
+            std::vector<std::string>{"results up to 127 (here 96)"});
+  graph.ops[0].attributes.mutable_conv2d()->clear_clamp();
+  match = MatchOf(graph, 0, Engine(ConvPattern(plain)));
+  EXPECT_EQ(match.split, OpSplit::kNone);
+  EXPECT_EQ(match.ops, std::vector<int32_t>{0});
 }
 
 std::string ChainOf(const std::string& ops, const std::string& where = "") {

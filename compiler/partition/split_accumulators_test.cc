@@ -147,7 +147,7 @@ TEST(SumsOfEnginesTest, TheNextEngineThatCanRequantizes) {
   EXPECT_EQ(placed(), "a1 a.requantize0 b-1 c1 c.requantize0 d-1 e-1");
   const auto takers = EnginesThatTake(*graph, capabilities);
   ASSERT_TRUE(takers.ok()) << takers.status();
-  EXPECT_EQ((*takers)[0], (std::vector<Taker>{{1, true}}));
+  EXPECT_EQ((*takers)[0], (std::vector<Taker>{{1, OpSplit::kSums}}));
 
   // What each op could become, from either form.
   const auto partition = PartitionGraph(*graph, capabilities);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "ops/evaluate.h"
+#include "ops/in_place.h"
 #include "target/op_variables.h"
 
 namespace edgekiln::simfarm {
@@ -131,7 +132,17 @@ absl::Status HostOp::AddOutput(const v1::Program::HostOp::Operand& operand) {
   return absl::OkStatus();
 }
 
+// Whether the op writes its one output over its one input.
+bool HostOp::IsInPlace() const {
+  return ops::MayOverwriteInput(op_->attributes()) && inputs_.size() == 1 &&
+         input_operands_.size() == 1 && output_operands_.size() == 1 &&
+         inputs_[0].type == outputs_[0].type &&
+         input_operands_[0].address == output_operands_[0].address &&
+         input_operands_[0].bytes == output_operands_[0].bytes;
+}
+
 absl::Status HostOp::CheckOverlap() const {
+  if (IsInPlace()) return absl::OkStatus();
   for (size_t i = 0; i < output_operands_.size(); ++i) {
     for (const Operand& input : input_operands_) {
       if (Overlap(output_operands_[i], input)) {

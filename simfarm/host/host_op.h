@@ -30,7 +30,8 @@ class HostOp {
   };
 
   // `op` is hostile and must outlive the result. Checks what does not depend on
-  // values: types, sizes, alignment, outputs that overlap other operands.
+  // values: types, sizes, alignment, outputs that overlap other operands; an
+  // op of ops/in_place.h may write exactly over its input.
   // INVALID_ARGUMENT names the operand.
   static absl::StatusOr<HostOp> Create(const v1::Program::HostOp& op,
                                        const target::HostCosts& costs);
@@ -47,6 +48,7 @@ class HostOp {
  private:
   absl::Status AddInput(const v1::Program::HostOp::Operand& operand);
   absl::Status AddOutput(const v1::Program::HostOp::Operand& operand);
+  bool IsInPlace() const;
   absl::Status CheckOverlap() const;
   absl::Status SetCycles(const target::HostCosts& costs);
 

@@ -42,6 +42,34 @@ TEST(HostOpTest, ComputesOnSystemMemory) {
                                           6, 9, 9));
 }
 
+// Element by element; no op that reads another element, and nothing shifted.
+TEST(HostOpTest, ClipsInPlace) {
+  const char kClip[] = R"(
+      attributes { clip { clamp { min: 2 max: 5 } } }
+      inputs { type { name: "a" element_type: INT8 shape: [2, 3] }
+               location { address: 8 } }
+      outputs { type { name: "b" element_type: INT8 shape: [2, 3] }
+                location { address: 8 } })";
+  auto op = Parse<v1::Program::HostOp>(kClip);
+  const auto host = HostOp::Create(op, Costs());
+  ASSERT_TRUE(host.ok()) << host.status();
+  std::vector<uint8_t> bytes = {9, 9, 9, 9, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8};
+  ChipMemory memory;
+  memory.Add({"ram", ChipMemory::Kind::kReadWrite, 0, bytes.data(), 16});
+  const absl::Status status = host->Run(memory, CpuPath::kBest);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(bytes, testing::ElementsAre(9, 9, 9, 9, 9, 9, 9, 9, 2, 2, 3, 4, 5,
+                                          5, 7, 8));
+  op.mutable_outputs(0)->mutable_location()->set_address(7);
+  EXPECT_FALSE(HostOp::Create(op, Costs()).ok());
+  op.mutable_outputs(0)->mutable_location()->set_address(8);
+  op.mutable_outputs(0)->mutable_type()->set_element_type(v1::INT16);
+  EXPECT_FALSE(HostOp::Create(op, Costs()).ok());
+  op.mutable_outputs(0)->mutable_type()->set_element_type(v1::INT8);
+  op.mutable_attributes()->mutable_transpose();
+  EXPECT_FALSE(HostOp::Create(op, Costs()).ok());
+}
+
 TEST(HostOpTest, OutputsNeedWritableMemory) {
   const auto op = Parse<v1::Program::HostOp>(kReshape);
   const auto host = HostOp::Create(op, Costs());

@@ -14,15 +14,20 @@ namespace {
 // A tap is counted once for each launched range that contains its command.
 constexpr int64_t kMaxStreamTaps = 1 << 20;
 
-// Bytes of an element of each tensor that taps may show.
-using ElementSizes = absl::flat_hash_map<int32_t, int64_t>;
+// Bytes that an element of a tensor may have: `sums` of int32 sums, `own` of
+// what its result is like.
+struct ElementSize {
+  int64_t own = 0;
+  int64_t sums = 0;
+};
+using ElementSizes = absl::flat_hash_map<int32_t, ElementSize>;
 
 // Those of the quantized graph, and accumulators beyond them.
 absl::StatusOr<ElementSizes> ElementSizesOf(const LoadedProgram& loaded) {
   const std::vector<int64_t>& bytes = loaded.options.tensor_element_bytes;
   const auto tensors = static_cast<int32_t>(bytes.size());
   ElementSizes sizes;
-  for (int32_t i = 0; i < tensors; ++i) sizes[i] = bytes[i];
+  for (int32_t i = 0; i < tensors; ++i) sizes[i] = {bytes[i], bytes[i]};
   for (const auto& accumulator : loaded.program.accumulators()) {
     const int32_t tensor = accumulator.tensor();
     if (tensor < 0 || accumulator.result() < 0 ||
@@ -33,7 +38,8 @@ absl::StatusOr<ElementSizes> ElementSizesOf(const LoadedProgram& loaded) {
           "accumulators", absl::StrCat(tensors, " tensors"));
     }
     if (tensor < tensors) continue;
-    if (!sizes.try_emplace(tensor, sizeof(int32_t)).second) {
+    const ElementSize size = {bytes[accumulator.result()], sizeof(int32_t)};
+    if (!sizes.try_emplace(tensor, size).second) {
       return InvalidProgram(absl::StrCat("tensor ", tensor, " twice"),
                             "accumulators");
     }
@@ -50,11 +56,11 @@ absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
   }
   LoadedTap result{.tap = &tap};
   EK_ASSIGN_OR_RETURN(result.layout, loaded.FindLayout(tap.layout()));
-  if (result.layout->element_bytes() != size->second) {
+  const int64_t bytes = result.layout->element_bytes();
+  if (bytes != size->second.own && bytes != size->second.sums) {
     return InvalidProgram(
-        absl::StrCat("a layout of elements of ", result.layout->element_bytes(),
-                     " bytes"),
-        absl::StrCat("tensor ", tap.tensor()), absl::StrCat(size->second));
+        absl::StrCat("a layout of elements of ", bytes, " bytes"),
+        absl::StrCat("tensor ", tap.tensor()), absl::StrCat(size->second.sums));
   }
   const absl::Status fits = target::CheckBox(tap.box(), *result.layout);
   if (!fits.ok()) return InvalidProgram(std::string(fits.message()), "");

@@ -136,9 +136,10 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
     const compiler::Graph& quantized, const v1::ResolvedTarget& target,
     const compiler::EmitResult& compiled,
     absl::Span<const std::string> samples) {
-  EK_ASSIGN_OR_RETURN(const auto compared,
-                      compiler::AccumulatorGraph::Create(
-                          quantized, compiled.program.accumulators()));
+  EK_ASSIGN_OR_RETURN(
+      const auto compared,
+      compiler::AccumulatorGraph::Create(
+          quantized, compiler::IntermediatesOf(compiled.program)));
   const compiler::Graph& graph = compared.graph();
   EK_ASSIGN_OR_RETURN(
       const std::unique_ptr<compiler::Interpreter> interpreter,

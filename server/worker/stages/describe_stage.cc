@@ -141,28 +141,30 @@ struct Place {
   std::string reason;
 };
 
-// Engine by layer id; for a split layer, of its sums, then of the Requantize.
+// Engine by layer id; for a split layer, of its first half, then of the second.
 std::map<std::string, Place> PlacesOf(const v1::Partition& partition,
                                       const v1::Capabilities& capabilities,
                                       const v1::ModelDescription& description) {
   std::set<std::string> layers;
   for (const auto& layer : description.layers()) layers.insert(layer.id());
   std::map<std::string, Place> places;
-  Place* sums = nullptr;
+  Place* first = nullptr;
   for (const v1::Partition::Placement& placement : partition.placements()) {
     const v1::Op& op = partition.graph().ops(placement.op());
     const std::string engine =
         placement.engine() < 0
             ? "host"
             : capabilities.engines(placement.engine()).name();
-    if (sums != nullptr && op.attributes().has_requantize() &&
-        !layers.contains(op.id())) {
-      absl::StrAppend(&sums->reason, "; ", engine,
-                      " for requantize: ", placement.reason());
+    const bool second =
+        op.attributes().has_requantize() || op.attributes().has_clip();
+    if (first != nullptr && second && !layers.contains(op.id())) {
+      absl::StrAppend(&first->reason, "; ", engine, " for ",
+                      op.attributes().has_clip() ? "clip" : "requantize", ": ",
+                      placement.reason());
       continue;
     }
-    sums = &places[op.id()];
-    *sums = {engine, placement.reason()};
+    first = &places[op.id()];
+    *first = {engine, placement.reason()};
   }
   return places;
 }

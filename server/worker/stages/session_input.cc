@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
@@ -11,6 +12,25 @@
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::server {
+namespace {
+
+// What LoadedProgram.intermediates has.
+v1::Program IntermediatesOf(const v1::Program& program) {
+  v1::Program intermediates;
+  if (program.accumulators().empty()) return intermediates;
+  *intermediates.mutable_accumulators() = program.accumulators();
+  *intermediates.mutable_layouts() = program.layouts();
+  absl::flat_hash_set<int32_t> untold;
+  for (const v1::Program::Accumulator& each : program.accumulators()) {
+    untold.insert(each.tensor());
+  }
+  for (const v1::Program::Tap& tap : program.taps()) {
+    if (untold.erase(tap.tensor()) > 0) *intermediates.add_taps() = tap;
+  }
+  return intermediates;
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
     const StageInputs& inputs, const simfarm::SessionOptions& options) {
@@ -30,7 +50,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
   for (const v1::Program::Binding& output : program.outputs()) {
     loaded->outputs.push_back(output.type());
   }
-  loaded->accumulators = program.accumulators();
+  loaded->intermediates = IntermediatesOf(program);
   loaded->is_firmware = program.has_firmware();
   loaded->session = *std::move(session);
   return loaded;

@@ -20,7 +20,9 @@ namespace edgekiln::server {
 struct LoadedProgram {
   std::vector<v1::TensorType> inputs;
   std::vector<v1::TensorType> outputs;
-  google::protobuf::RepeatedPtrField<v1::Program::Accumulator> accumulators;
+  // The program's accumulators with a tap of each, and its layouts
+  // (compiler::IntermediatesOf()).
+  v1::Program intermediates;
   bool is_firmware = false;  // Cycles depend on data.
   std::unique_ptr<simfarm::Session> session;
 };

@@ -1,6 +1,6 @@
 // One chunk of samples on the simulated chip, every layer output compared with
 // the reference: with its fingerprints, where an interpret stage left them, and
-// otherwise with its values. Accumulators are compared by value: the interpret
+// otherwise with its values. Intermediates are compared by value: the interpret
 // stage does not compute them.
 
 #include <algorithm>
@@ -53,14 +53,15 @@ class SideBySide {
     if (both.loaded_->outputs.size() != graph.outputs.size()) {
       return absl::InternalError("program and graph have different outputs");
     }
-    EK_RETURN_IF_ERROR(both.AddAccumulators());
+    EK_RETURN_IF_ERROR(both.AddIntermediates());
     EK_RETURN_IF_ERROR(both.loaded_->session->SetStates(std::move(states.chip)),
                        "states of the chunk before");
     if (both.loaded_->session->states().size() != graph.states.size()) {
       return absl::InternalError("program and graph have different states");
     }
     both.reference_states_ = std::move(states.reference);
-    if (inputs.Has("digests") && both.loaded_->accumulators.empty()) {
+    if (inputs.Has("digests") &&
+        both.loaded_->intermediates.accumulators().empty()) {
       EK_ASSIGN_OR_RETURN(TensorDigests digests,
                           TensorDigests::Create(inputs, graph, samples));
       both.by_digest_.emplace(graph, std::move(digests));
@@ -129,13 +130,13 @@ class SideBySide {
       : stage_inputs_(inputs), graph_(graph), layers_(layers) {}
 
   // To be called after the program is loaded.
-  absl::Status AddAccumulators() {
-    auto compared =
-        compiler::AccumulatorGraph::Create(graph_, loaded_->accumulators);
-    // Accumulators come from the compiler: a mismatch is a bug of ours.
+  absl::Status AddIntermediates() {
+    auto compared = compiler::AccumulatorGraph::Create(
+        graph_, compiler::IntermediatesOf(loaded_->intermediates));
+    // They come from the compiler: a mismatch is a bug of ours.
     if (!compared.ok()) {
       return absl::InternalError(absl::StrCat(
-          "accumulators that the graph lacks: ", compared.status().message()));
+          "intermediates that the graph lacks: ", compared.status().message()));
     }
     reference_graph_ = *std::move(compared);
     producers_ = compiler::Producers(reference_graph_.graph());
@@ -145,11 +146,13 @@ class SideBySide {
 
   const Graph& ReferenceGraph() const { return reference_graph_.graph(); }
 
-  // Which accumulators were added.
+  // Which intermediates were added.
   std::string FormOfReference() const {
     std::string form;
-    for (const v1::Program::Accumulator& each : loaded_->accumulators) {
-      absl::StrAppend(&form, " ", each.tensor(), " of ", each.result());
+    for (const compiler::Intermediate& each :
+         compiler::IntermediatesOf(loaded_->intermediates)) {
+      absl::StrAppend(&form, " ", each.tensor, each.sums ? " sums of " : " of ",
+                      each.result);
     }
     return form;
   }
@@ -271,7 +274,7 @@ class SideBySide {
   const StageInputs& stage_inputs_;
   const Graph& graph_;
   bool layers_;
-  // graph_ with accumulators; producers_ and tapped_ refer to it.
+  // graph_ with intermediates; producers_ and tapped_ refer to it.
   compiler::AccumulatorGraph reference_graph_;
   std::vector<int32_t> producers_;
   std::vector<int64_t> tapped_;  // Values compared, by tensor.
