@@ -166,28 +166,13 @@ class TurnEmitter {
 
   // Places that driven ops and plane sums share lie as the engine has them.
   void AddHostOp(int32_t index) {
-    const Op& op = graph_.ops[index];
-    if (IsPlaneSum(graph_, op)) {
-      for (const v1::RegionPlan& plan : plans_.regions()) {
-        for (const v1::RegionPlan::Border& border : plan.borders()) {
-          if (border.tensor() == writer_.storage()[op.inputs[0]] &&
-              machine_.memories(border.memory()).host_reaches() &&
-              IsInPlanes(border)) {
-            return writer_.AddPlaneSum(index);
-          }
-        }
-      }
+    const v1::Layout* const planes = PlanesOfInput(
+        graph_, graph_.ops[index], writer_.storage(), plans_, machine_);
+    if (planes != nullptr) {
+      writer_.AddPlaneSum(index, *planes);
+    } else {
+      writer_.AddHostOp(index);
     }
-    writer_.AddHostOp(index);
-  }
-
-  // Not of a border that is dense, as host ops expect it.
-  bool IsInPlanes(const v1::RegionPlan::Border& border) const {
-    const Tensor& tensor = graph_.tensors[border.tensor()];
-    return LiesInPlanes(border.layout()) &&
-           !target::SamePlaces(
-               border.layout(),
-               target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
   }
 
   // Adds taps of the tensor's views, which are complete when it is.

@@ -38,7 +38,7 @@ class CandidateFinder {
     // By place: its users, and under which tensor ids.
     std::map<TensorId, std::vector<User>> uses;
     std::vector<bool> elsewhere(graph_.tensors.size(), false);
-    std::vector<bool> leaves(graph_.tensors.size(), false);
+    std::vector<int32_t> leaves(graph_.tensors.size(), 0);  // How often.
     for (const TensorId tensor : graph_.inputs) {
       elsewhere[places[tensor]] = true;
     }
@@ -58,7 +58,7 @@ class CandidateFinder {
           if (position == position_of.end()) {
             if (plane_sums_ && tensors == &op.inputs &&
                 tensor == op.inputs[0] && IsPlaneSum(graph_, op)) {
-              leaves[places[tensor]] = true;
+              ++leaves[places[tensor]];
               continue;
             }
             elsewhere[places[tensor]] = true;
@@ -74,9 +74,10 @@ class CandidateFinder {
       EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                           CandidateOf(place, users));
       if (!candidate) continue;
-      candidate->leaves = leaves[place];
+      candidate->leaves = leaves[place] > 0;
       if (candidate->leaves &&
-          (!candidate->arranged || !LiesInPlanes(candidate->layouts[0]))) {
+          (!candidate->arranged ||
+           !CanLeave(candidate->layouts[0], users.size() + leaves[place]))) {
         continue;
       }
       candidates.push_back(*std::move(candidate));
@@ -89,6 +90,13 @@ class CandidateFinder {
     int32_t position = 0;
     TensorId tensor = kNoTensor;
   };
+
+  // Whether a host op can read planes that have so many users. It reverses
+  // groups that planes share in place, so that nothing else may read them.
+  static bool CanLeave(const v1::Layout& layout, size_t users) {
+    return LiesInPlanes(layout) &&
+           (users == 2 || SharedGroupsOf(layout, layout.size_bytes()).empty());
+  }
 
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
     return FindBackend(machine_, ops_[position].engine);
