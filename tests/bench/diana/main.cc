@@ -84,7 +84,7 @@ absl::StatusOr<Networks> PrintTable(const DianaCompiler& compiler,
         absl::StrAppendFormat(&on_host, " (%+.1f%%)",
                               Percent(cpu->sum.full, network.cpu_ms));
       } else {
-        absl::StrAppendFormat(&on_host, ", %d B", cpu->constant_bytes);
+        absl::StrAppendFormat(&on_host, ", %d B", cpu->l2_bytes);
       }
     }
     std::cout << absl::StreamFormat(

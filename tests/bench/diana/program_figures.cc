@@ -91,9 +91,7 @@ class Reader {
           std::max<int64_t>(end - std::max(begin, counted), 0);
       counted = std::max(counted, end);
     }
-    for (const v1::Program::Segment& segment : program_.segments()) {
-      all_.constant_bytes += segment.size_bytes();
-    }
+    all_.l2_bytes = program_.flash_bytes() + program_.ram_bytes();
     return std::move(all_);
   }
 

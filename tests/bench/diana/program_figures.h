@@ -37,8 +37,8 @@ struct ProgramFigures {
   std::vector<LayerFigures> layers;
   LayerFigures sum;
   int64_t depthwise_jobs = 0;
-  int64_t encoded_bytes = 0;   // Of weights and biases that jobs read.
-  int64_t constant_bytes = 0;  // Of all constants.
+  int64_t encoded_bytes = 0;  // Of weights and biases that jobs read.
+  int64_t l2_bytes = 0;       // Of constants and activations.
   int64_t macs_on_array = 0;
 };
 
