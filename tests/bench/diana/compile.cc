@@ -34,7 +34,7 @@ absl::StatusOr<DianaCompiler> DianaCompiler::Create(std::string edgekiln,
   EK_ASSIGN_OR_RETURN(const std::string text, TextOfDiana());
   EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor diana,
                       target::ParseDescriptor(text));
-  for (const v1::Parameter& parameter : diana.parameters()) {
+  for (const auto& parameter : diana.parameters()) {
     if (parameter.name() == "tile_cycles") {
       compiler.tile_cycles_ = parameter.default_value();
     }
