@@ -203,14 +203,13 @@ class TurnEmitter {
 
   // Places that driven ops and plane sums share may lie as the engine has them.
   void AddHostOp(int32_t index) {
-    const Op& op = graph_.ops[index];
-    if (IsPlaneSum(graph_, op)) {
-      const auto arranged = arranged_.find(views_.places()[op.inputs[0]]);
-      if (arranged != arranged_.end() && LiesInPlanes(arranged->second)) {
-        return writer_.AddPlaneSum(index);
-      }
+    const v1::Layout* const planes = PlanesOfInput(
+        graph_, graph_.ops[index], writer_.storage(), plans_, machine_);
+    if (planes != nullptr) {
+      writer_.AddPlaneSum(index, *planes);
+    } else {
+      writer_.AddHostOp(index);
     }
-    writer_.AddHostOp(index);
   }
 
   // Adds taps of the tensor's views, which are complete when it is.

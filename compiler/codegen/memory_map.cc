@@ -263,8 +263,13 @@ absl::StatusOr<RamPlan> PlanRam(
     const Graph& graph, const std::vector<TensorId>& storage,
     const std::vector<bool>& in_ram, const OpTimes& times,
     const v1::Machine& machine, const std::vector<int32_t>& rams,
-    const RamOfTensor* ram_of, const BytesOfTensor& bytes) {
+    const RamOfTensor* ram_of, const BytesOfTensor& bytes, int64_t kept_bytes) {
   const TensorLives all = LivesOf(graph, storage, in_ram, times, bytes);
+  const auto capacity = [&](size_t r) {
+    return std::max<int64_t>(
+        machine.memories(rams[r]).capacity_bytes() - (r == 0 ? kept_bytes : 0),
+        0);
+  };
   RamPlan plan;
   plan.bytes.assign(machine.memories_size(), 0);
   const auto put = [&](size_t i, int32_t ram, int64_t offset) {
@@ -274,8 +279,7 @@ absl::StatusOr<RamPlan> PlanRam(
         std::max(plan.bytes[ram], offset + all.lives[i].size_bytes);
   };
   const OffsetPlan offsets = AllocateOffsets(all.lives);
-  if (ram_of == nullptr &&
-      offsets.peak_bytes <= machine.memories(rams[0]).capacity_bytes()) {
+  if (ram_of == nullptr && offsets.peak_bytes <= capacity(0)) {
     for (size_t i = 0; i < all.tensors.size(); ++i) {
       put(i, rams[0], offsets.offsets[i]);
     }
@@ -288,8 +292,7 @@ absl::StatusOr<RamPlan> PlanRam(
     std::vector<size_t>& here = waiting[r];
     if (ram_of == nullptr && r > 0) here = std::move(left);
     left = here;
-    FillFirstFit(all.lives, machine.memories(rams[r]).capacity_bytes(), left,
-                 places);
+    FillFirstFit(all.lives, capacity(r), left, places);
     for (const size_t i : here) {
       if (places[i] >= 0) put(i, rams[r], places[i]);
     }
@@ -298,8 +301,12 @@ absl::StatusOr<RamPlan> PlanRam(
   if (left.empty()) return plan;
   const std::vector<int64_t> alive = AliveBytes(all, times.end);
   const auto peak = std::max_element(alive.begin(), alive.end());
-  return MemoryTooSmall(Together(machine, rams), "activations",
-                        absl::StrCat(offsets.peak_bytes, " bytes"),
+  std::string need = absl::StrCat(offsets.peak_bytes + kept_bytes, " bytes");
+  if (kept_bytes > 0) {
+    absl::StrAppend(&need, ", ", kept_bytes,
+                    " of them for records of jobs and what is rearranged");
+  }
+  return MemoryTooSmall(Together(machine, rams), "activations", need,
                         Largest(graph, AliveAt(all, peak - alive.begin() - 1)));
 }
 

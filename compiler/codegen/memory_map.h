@@ -93,13 +93,15 @@ using RamOfTensor = absl::flat_hash_map<TensorId, int32_t>;  // By storage.
 // Places the tensors of `in_ram` (by storage) for their lives, in the first of
 // `rams` if that holds all. Else the largest come first, each in the first
 // memory with room for it. With `ram_of`, each tensor goes to the memory named
-// there, or to the first if it is not named. RESOURCE_EXHAUSTED names the bytes
-// needed.
+// there, or to the first if it is not named. The last `kept_bytes` of the first
+// memory stay free. RESOURCE_EXHAUSTED names the bytes needed, those kept
+// included.
 absl::StatusOr<RamPlan> PlanRam(
     const Graph& graph, const std::vector<TensorId>& storage,
     const std::vector<bool>& in_ram, const OpTimes& times,
     const v1::Machine& machine, const std::vector<int32_t>& rams,
-    const RamOfTensor* ram_of = nullptr, const BytesOfTensor& bytes = {});
+    const RamOfTensor* ram_of = nullptr, const BytesOfTensor& bytes = {},
+    int64_t kept_bytes = 0);
 
 // Content of flash while it grows.
 class FlashImage {

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 
+#include "base/rounding.h"
+#include "base/status_macros.h"
+#include "target/layout.h"
 #include "target/layout_parts.h"
 
 namespace edgekiln::compiler {
@@ -85,7 +89,8 @@ bool LiesInPlanes(const v1::Layout& layout) {
   }
   const int64_t w = layout.extents(2);
   const int64_t plane = layout.extents(1) * w;
-  if (layout.reversed_bytes() > 0 && plane % layout.reversed_bytes() != 0) {
+  if (layout.reversed_bytes() > 0 &&
+      plane * layout.extents(3) % layout.reversed_bytes() != 0) {
     return false;
   }
   v1::Layout planes;
@@ -100,6 +105,82 @@ bool LiesInPlanes(const v1::Layout& layout) {
     term.set_stride_bytes(strides[axis]);
   }
   return target::SamePlaces(planes, layout);
+}
+
+std::vector<SharedGroups> SharedGroupsOf(const v1::Layout& planes,
+                                         int64_t room_bytes) {
+  const int64_t group = std::max<int64_t>(planes.reversed_bytes(), 1);
+  const int64_t plane = planes.extents(1) * planes.extents(2);
+  const int64_t count = planes.extents(3);
+  // Planes that begin at the same byte of a group.
+  const int64_t period = group / std::gcd(plane, group);
+  const int64_t at_once = std::max<int64_t>(room_bytes / group, 1);
+  std::vector<SharedGroups> shared;
+  int64_t last = -1;
+  for (int64_t first = 1; first < std::min(period, count); ++first) {
+    const int64_t offset = first * plane / group * group;
+    if (offset == last) continue;  // Three planes share it.
+    last = offset;
+    const int64_t groups = CeilDiv(count - first, period);
+    for (int64_t done = 0; done < groups; done += at_once) {
+      const int64_t n = std::min(at_once, groups - done);
+      SharedGroups& row = shared.emplace_back();
+      row.offset = offset + done * period * plane;
+      row.ordered = target::StridedLayout({n, group}, {period * plane, 1}, 1);
+      row.reversed = row.ordered;
+      row.reversed.set_reversed_bytes(static_cast<int32_t>(group));
+      row.room = target::DenseLayout({n, group}, 1);
+    }
+  }
+  return shared;
+}
+
+const v1::Layout* PlanesOfInput(const Graph& graph, const Op& op,
+                                const std::vector<TensorId>& storage,
+                                const v1::RegionPlans& plans,
+                                const v1::Machine& machine) {
+  if (!IsPlaneSum(graph, op)) return nullptr;
+  for (const v1::RegionPlan& plan : plans.regions()) {
+    for (const v1::RegionPlan::Border& border : plan.borders()) {
+      if (border.tensor() != storage[op.inputs[0]] ||
+          !machine.memories(border.memory()).host_reaches() ||
+          !LiesInPlanes(border.layout())) {
+        continue;
+      }
+      // Host ops expect it dense as it is.
+      const Tensor& tensor = graph.tensors[border.tensor()];
+      if (!target::SamePlaces(
+              border.layout(),
+              target::DenseLayout(tensor.shape, ElementBytes(tensor.type)))) {
+        return &border.layout();
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::vector<SharedGroups> SharedGroupsOf(const Graph& graph, const Op& op,
+                                         const v1::Layout& planes) {
+  const Tensor& result = graph.tensors[op.outputs[0]];
+  return SharedGroupsOf(planes,
+                        result.num_elements() * ElementBytes(result.type));
+}
+
+absl::StatusOr<int64_t> ReversalCycles(const Graph& graph, const Op& op,
+                                       const std::vector<TensorId>& storage,
+                                       const v1::RegionPlans& plans,
+                                       const v1::Machine& machine,
+                                       const target::HostCosts& costs) {
+  const v1::Layout* const planes =
+      PlanesOfInput(graph, op, storage, plans, machine);
+  if (planes == nullptr) return 0;
+  int64_t cycles = 0;
+  for (const SharedGroups& row : SharedGroupsOf(graph, op, *planes)) {
+    EK_ASSIGN_OR_RETURN(const int64_t copy,
+                        costs.CopyCycles(row.room.size_bytes()));
+    cycles += 2 * copy;
+  }
+  return cycles;
 }
 
 PlaneSum AsPlaneSum(const Graph& graph, const Op& op) {

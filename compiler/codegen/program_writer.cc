@@ -113,7 +113,30 @@ void ProgramWriter::AddHostOp(int32_t index) {
   }
 }
 
-void ProgramWriter::AddPlaneSum(int32_t index) {
+// By the host's code, through the place of the result.
+void ProgramWriter::AddReversal(int32_t index, const v1::Layout& planes) {
+  const Op& op = graph_.ops[index];
+  const v1::Location room = LocationOf(op.outputs[0]);
+  const auto add = [&](const v1::Location& from, const v1::Layout& from_layout,
+                       const v1::Location& to, const v1::Layout& to_layout) {
+    v1::Program::Move& move = *program_.add_steps()->mutable_move();
+    *move.mutable_from() = from;
+    *move.mutable_to() = to;
+    move.set_from_layout(IndexOf(from_layout));
+    move.set_to_layout(IndexOf(to_layout));
+    move.set_layer(index);
+    move.set_link(-1);
+  };
+  for (const SharedGroups& row : SharedGroupsOf(graph_, op, planes)) {
+    v1::Location place = LocationOf(op.inputs[0]);
+    place.set_address(place.address() + static_cast<uint64_t>(row.offset));
+    add(place, row.reversed, room, row.room);
+    add(room, row.room, place, row.ordered);
+  }
+}
+
+void ProgramWriter::AddPlaneSum(int32_t index, const v1::Layout& planes) {
+  AddReversal(index, planes);
   const Op& op = graph_.ops[index];
   const PlaneSum sum = AsPlaneSum(graph_, op);
   v1::Program::HostOp* host = program_.add_steps()->mutable_host_op();

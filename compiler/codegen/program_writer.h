@@ -49,8 +49,8 @@ class ProgramWriter {
 
   // A step for an op of the host, which is no reshape.
   void AddHostOp(int32_t op);
-  // The same of one that IsPlaneSum(), and whose input lies in planes.
-  void AddPlaneSum(int32_t op);
+  // The same of one that IsPlaneSum(), and whose input lies in these planes.
+  void AddPlaneSum(int32_t op, const v1::Layout& planes);
   // Predicted cycles of the wall clock.
   void AddCycles(int64_t wall_cycles, int32_t op);
   // The RAM that has the address.
@@ -78,6 +78,7 @@ class ProgramWriter {
   int32_t DenseLayoutOf(TensorId tensor);
   v1::Program::Binding BindingOf(TensorId tensor);
   v1::Program::HostOp::Operand OperandOf(TensorId tensor);
+  void AddReversal(int32_t op, const v1::Layout& planes);
 
   const Graph& graph_;
   const v1::Machine& machine_;

@@ -262,11 +262,16 @@ class Planner {
     return gain;
   }
 
+  // Not of places that a host op uses in the first layout.
+  static bool MayChange(const ResidentCandidate& candidate) {
+    return candidate.stays || (candidate.arranged && !candidate.leaves);
+  }
+
   // Of places that stay, and of those that lie in system memory in some
   // engine's layout.
   absl::Status TryLayouts() {
     for (ResidentCandidate& candidate : candidates_) {
-      if (!candidate.stays && !candidate.arranged) continue;
+      if (!MayChange(candidate)) continue;
       for (size_t l = 1; l < candidate.layouts.size(); ++l) {
         const size_t before = candidate.chosen;
         ChooseLayout(l, machine_, candidate);
@@ -290,8 +295,7 @@ class Planner {
     for (int32_t p = 0; p < std::ssize(ops_); ++p) {
       std::vector<ResidentCandidate*> borders;
       for (ResidentCandidate& candidate : candidates_) {
-        if ((!candidate.stays && !candidate.arranged) ||
-            candidate.layouts.size() < 2 ||
+        if (!MayChange(candidate) || candidate.layouts.size() < 2 ||
             !std::binary_search(candidate.users.begin(), candidate.users.end(),
                                 p)) {
           continue;

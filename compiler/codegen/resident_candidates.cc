@@ -39,7 +39,7 @@ class CandidateFinder {
     // By place: its users, and under which tensor ids.
     std::map<TensorId, std::vector<User>> uses;
     std::vector<bool> elsewhere(graph_.tensors.size(), false);
-    std::vector<bool> summed(graph_.tensors.size(), false);
+    std::vector<int32_t> summed(graph_.tensors.size(), 0);  // How often.
     std::vector<bool> overwritten(graph_.tensors.size(), false);
     for (const TensorId tensor : graph_.inputs) {
       elsewhere[places[tensor]] = true;
@@ -64,7 +64,7 @@ class CandidateFinder {
             }
             if (plane_sums_ && tensors == &op.inputs &&
                 tensor == op.inputs[0] && IsPlaneSum(graph_, op)) {
-              summed[places[tensor]] = true;
+              ++summed[places[tensor]];
               continue;
             }
             elsewhere[places[tensor]] = true;
@@ -80,10 +80,12 @@ class CandidateFinder {
       EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                           CandidateOf(place, users));
       if (!candidate) continue;
-      candidate->leaves = summed[place] || overwritten[place];
+      candidate->leaves = summed[place] > 0 || overwritten[place];
       const v1::Layout& layout = candidate->layouts[0];
       if ((candidate->leaves && !candidate->arranged) ||
-          (summed[place] && !LiesInPlanes(layout)) ||
+          (summed[place] > 0 && overwritten[place]) ||
+          (summed[place] > 0 &&
+           !CanLeave(layout, users.size() + summed[place])) ||
           (overwritten[place] && !LiesWithoutGaps(layout))) {
         continue;
       }
@@ -97,6 +99,13 @@ class CandidateFinder {
     int32_t position = 0;
     TensorId tensor = kNoTensor;
   };
+
+  // Whether a host op can read planes that have so many users. It reverses
+  // groups that planes share in place, so that nothing else may read them.
+  static bool CanLeave(const v1::Layout& layout, size_t users) {
+    return LiesInPlanes(layout) &&
+           (users == 2 || SharedGroupsOf(layout, layout.size_bytes()).empty());
+  }
 
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
     return FindBackend(machine_, ops_[position].engine);

@@ -28,14 +28,6 @@ StepRooms::StepRooms(const v1::RegionPlans& plans, const v1::Machine& machine,
   if (bytes_ > 0) bytes_ += kAlignment;
 }
 
-v1::Machine StepRooms::Without(const v1::Machine& machine) const {
-  v1::Machine smaller = machine;
-  v1::ResolvedMemory& memory = *smaller.mutable_memories(ram_);
-  memory.set_capacity_bytes(
-      std::max<int64_t>(memory.capacity_bytes() - bytes_, 0));
-  return smaller;
-}
-
 void StepRooms::AddTo(RamPlan& plan) {
   if (bytes_ == 0) return;
   int64_t offset = plan.bytes[ram_];

@@ -24,8 +24,6 @@ class StepRooms {
 
   // Of all rooms, with what may be lost by alignment; 0 if there are none.
   int64_t bytes() const { return bytes_; }
-  // The machine with so much less of that memory.
-  v1::Machine Without(const v1::Machine& machine) const;
 
   // Puts the rooms behind the tensors of `plan`, which then counts them, too.
   void AddTo(RamPlan& plan);

@@ -79,8 +79,6 @@ TEST(StepRoomsTest, EnginesHaveTheMostThatAnyOfTheirRegionsNeeds) {
     const v1::Machine machine = MachineOf(2, 1000);
     StepRooms rooms(PlansOf(c.needs), machine, kRam);
     EXPECT_EQ(rooms.bytes(), c.bytes);
-    EXPECT_EQ(rooms.Without(machine).memories(kRam).capacity_bytes(),
-              1000 - c.bytes);
     RamPlan plan;
     plan.bytes = {7, c.behind};
     rooms.AddTo(plan);
@@ -91,12 +89,6 @@ TEST(StepRoomsTest, EnginesHaveTheMostThatAnyOfTheirRegionsNeeds) {
       EXPECT_EQ(rooms.AddressOf(engine), c.addresses[engine]);
     }
   }
-}
-
-TEST(StepRoomsTest, NoMemoryIsSmallerThanNothing) {
-  const v1::Machine machine = MachineOf(1, 100);
-  const StepRooms rooms(PlansOf({{0, kRam, 400}}), machine, kRam);
-  EXPECT_EQ(rooms.Without(machine).memories(kRam).capacity_bytes(), 0);
 }
 
 }  // namespace

@@ -89,10 +89,8 @@ absl::StatusOr<RamPlan> PlanSystemRooms(
     }
   }
   const StepRooms step_rooms(plans, machine, rams[0]);
-  return PlanRam(
-      graph, views.places(), in_system, times,
-      step_rooms.bytes() == 0 ? machine : step_rooms.Without(machine), rams,
-      ram_of, BytesInSystem(views, plans, rams));
+  return PlanRam(graph, views.places(), in_system, times, machine, rams, ram_of,
+                 BytesInSystem(views, plans, rams), step_rooms.bytes());
 }
 
 absl::StatusOr<RamPlan> ReadSystemRooms(const Graph& graph, const Views& views,

@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/wall_cycles.h"
+#include "compiler/ir/storage.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -286,6 +288,7 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
   }
   EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
                       target::HostCosts::Create(machine));
+  const std::vector<TensorId> storage = StorageOf(graph);
   std::vector<Work> works;
   // Works, by place.
   std::vector<int32_t> maker(graph.tensors.size(), -1);
@@ -319,8 +322,12 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
     } else if (partition.placements(i).engine() >= 0) {
       return absl::InvalidArgumentError("a region has no plan");
     } else {
-      EK_ASSIGN_OR_RETURN(const int64_t cycles,
+      EK_ASSIGN_OR_RETURN(int64_t cycles,
                           HostOpCycles(graph, op, machine, costs));
+      EK_ASSIGN_OR_RETURN(
+          const int64_t reversal,
+          ReversalCycles(graph, op, storage, plans, machine, costs));
+      cycles += WallCycles(reversal, machine.host_clock_hz(), machine);
       work.steps.emplace_back().host_cycles = cycles;
     }
     for (const int32_t index : ops) add_before(graph.ops[index], work);

@@ -112,6 +112,20 @@ compiler::Graph RandomDianaBlocks(QuantizedGraphBuilder& builder) {
   return builder.Finish({x});
 }
 
+// An average over planes of any number of bytes, of what one layer made.
+compiler::Graph RandomDianaPools(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(3, 9), rng.InRange(3, 9), rng.InRange(2, 20)});
+  x = builder.Conv(x, 4 * rng.InRange(1, 5), {}, true);
+  WindowCase whole;
+  whole.kernel[0] = builder.shape(x)[1];
+  whole.kernel[1] = builder.shape(x)[2];
+  x = builder.AveragePool(x, whole);
+  const compiler::TensorId y = builder.Reshape(x, {1, builder.num_elements(x)});
+  return builder.Finish({builder.FullyConnected(y, rng.InRange(2, 20))});
+}
+
 // Dense layers of one row.
 compiler::Graph RandomDianaDense(QuantizedGraphBuilder& builder) {
   Rng& rng = builder.rng();
@@ -183,7 +197,8 @@ ChipCase Diana() {
                  {"Dense", 5000, RandomDianaDense},
                  {"Conv", 6000, RandomDianaConv},
                  {"Depthwise", 7000, RandomDianaDepthwise},
-                 {"Sums", 8000, RandomDianaSums}};
+                 {"Sums", 8000, RandomDianaSums},
+                 {"Pools", 9000, RandomDianaPools}};
   chip.seeds = 2;
   chip.random_chips = 4;
   chip.roomy_targets = {DianaTarget("", 256 << 10), DianaTarget("", 48 << 10)};

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "compiler/ir/graph.h"
 #include "gtest/gtest.h"
@@ -95,6 +96,31 @@ TEST_P(MemoriesTest, TheMessageNamesBoth) {
   EXPECT_EQ(detail->reason, "MEMORY_TOO_SMALL");
   EXPECT_EQ(detail->where.substr(0, 19), "memory ram and ram2");
   EXPECT_EQ(detail->limit, "4094 bytes");
+}
+
+// Records and what is rearranged lie beside the activations: the message counts
+// both against the whole memory, also where they alone exceed it.
+TEST(KeptMemoryTest, TheMessageCountsWhatIsKept) {
+  for (const int64_t bytes : {16, 6000}) {
+    QuantizedGraphBuilder builder(5);
+    builder.UseShifts(v1::FLOOR);
+    builder.ShareScale();
+    const TensorId x = builder.Input({1, 8, 8, 32});
+    const Graph graph = builder.Finish({builder.Conv(x, 32, {}, true)});
+    auto target = target::ResolveTarget("extends: \"diana\"");
+    ASSERT_TRUE(target.ok()) << target.status();
+    target->mutable_machine()->mutable_memories(0)->set_capacity_bytes(bytes);
+    const auto compiled = CompileQuantized(graph, *target);
+    EXPECT_EQ(compiled.status().code(), absl::StatusCode::kResourceExhausted);
+    const auto detail = GetErrorDetail(compiled.status());
+    ASSERT_TRUE(detail.has_value()) << compiled.status();
+    EXPECT_EQ(detail->reason, "MEMORY_TOO_SMALL");
+    EXPECT_EQ(detail->limit, absl::StrCat(bytes, " bytes"));
+    // Input and output, a record of 320 bytes, and 2048 that are rearranged.
+    EXPECT_EQ(detail->need,
+              "6480 bytes, 2384 of them for records of jobs and what is "
+              "rearranged");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, MemoriesTest,

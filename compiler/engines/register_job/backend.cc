@@ -16,6 +16,7 @@
 #include "compiler/engines/register_job/emit.h"
 #include "compiler/engines/register_job/model_in_c.h"
 #include "compiler/engines/register_job/operation.h"
+#include "compiler/engines/register_job/padded_channels.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/register_text.h"
@@ -302,6 +303,7 @@ class RegisterJobBackend final : public EngineBackend {
                         PlaceOperands(chip, region, RamOf(machine), borders));
     placement.by_row = decisions.additions_by_row() &&
                        placement.operation.kernel == v1::RegisterJobs::ADDITION;
+    PadChannels(*region.graph, decisions.input_channels_multiple(), placement);
     const int64_t bytes =
         std::min(budget.memory_bytes[chip.memory()],
                  machine.memories(chip.memory()).capacity_bytes());
@@ -343,6 +345,7 @@ class RegisterJobBackend final : public EngineBackend {
         Placement placement,
         PlaceOperands(chip, region, memory.ram, borders, form.dense_blocks));
     placement.by_row = form.by_row;
+    PadChannels(*region.graph, form.input_channels_multiple, placement);
     return EmitRegion(*region.graph, placement, plan, memory);
   }
 

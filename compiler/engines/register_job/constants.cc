@@ -7,6 +7,7 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/constants_in_place.h"
+#include "compiler/engines/register_job/padded_channels.h"
 #include "compiler/engines/register_job/tile_costs.h"
 #include "target/cell_rows.h"
 #include "target/layout.h"
@@ -47,23 +48,28 @@ void PutTable(const Graph& graph, const Operation& operation, const Cut& c,
 }
 
 // The weights of output channels `c` dense: [o][h][w][i], or [o][h][w] of a
-// depthwise convolution, whose tensor is [1][h][w][o].
+// depthwise convolution, whose tensor is [1][h][w][o]. 0 where only jobs have
+// channels.
 std::string DenseWeights(const Graph& graph, const Operation& operation,
                          const Cut& c) {
   const Tensor& weights = graph.tensors[operation.weights];
   const char* const data = weights.data->data();
-  const int64_t elements = weights.num_elements() / operation.out.c;
+  const int64_t channels = operation.out.c - operation.out_padding;
+  const int64_t elements = weights.num_elements() / channels;
   if (operation.kernel != v1::RegisterJobs::DEPTHWISE_CONVOLUTION) {
-    return std::string(data + c.begin * elements,
-                       static_cast<size_t>(c.size() * elements));
+    return WithZeros(std::string(data + c.begin * elements,
+                                 static_cast<size_t>(c.size() * elements)),
+                     operation.in.c - operation.in_padding,
+                     operation.in_padding);
   }
   std::string dense;
   dense.reserve(static_cast<size_t>(c.size() * elements));
-  for (int64_t o = c.begin; o < c.end; ++o) {
+  for (int64_t o = c.begin; o < std::min(c.end, channels); ++o) {
     for (int64_t k = 0; k < elements; ++k) {
-      dense.push_back(data[k * operation.out.c + o]);
+      dense.push_back(data[k * channels + o]);
     }
   }
+  dense.resize(static_cast<size_t>(c.size() * elements), '\0');
   return dense;
 }
 
@@ -85,10 +91,12 @@ absl::Status PutWeights(const Graph& graph, const Placement& placement,
 }
 
 std::string BiasBytes(const Graph& graph, const Operation& operation) {
+  std::string biases;
   if (operation.bias != kNoTensor) {
-    return std::string(*graph.tensors[operation.bias].data);
+    biases = std::string(*graph.tensors[operation.bias].data);
   }
-  return std::string(static_cast<size_t>(operation.out.c) * 4, '\0');
+  biases.resize(static_cast<size_t>(operation.out.c) * 4, '\0');
+  return biases;
 }
 
 // Each block as a dense convolution of its channels alone.

@@ -1,5 +1,6 @@
 #include "compiler/engines/register_job/emit.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "compiler/engines/register_job/constants_in_place.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/schedule.h"
+#include "compiler/engines/register_job/transfer.h"
 #include "target/layout.h"
 #include "target/layout_parts.h"
 
@@ -92,6 +94,9 @@ class Emitter {
     const End room = {InEngine(planned.place), IndexOf(planned.room)};
     const End from = planned.stores ? room : outside;
     const End to = planned.stores ? outside : room;
+    if (planned.filler) {
+      EK_RETURN_IF_ERROR(AddFiller(planned, room.location, steps));
+    }
     if (planned.move.by_row) return AddRows(from, planned, to, steps);
     if (!planned.move.rearranges) {
       AddMove(from, to, planned.move.link, steps);
@@ -121,6 +126,27 @@ class Emitter {
     move.set_to_layout(to.layout);
     move.set_layer(layer());
     move.set_link(link);
+  }
+
+  // The first bytes of the tensor, as often as they are needed.
+  absl::Status AddFiller(const MoveStep& planned, v1::Location room,
+                         std::vector<v1::Program::Step>& steps) {
+    const Filler& filler = *planned.filler;
+    v1::Location tensor;
+    tensor.set_memory(planned.operand->memory);
+    tensor.set_address(memory_.tensors->at(planned.operand->tensor));
+    const uint64_t begin = room.address() + static_cast<uint64_t>(filler.begin);
+    for (int64_t at = 0; at < filler.bytes; at += filler.run_bytes) {
+      const v1::Layout run = target::DenseLayout(
+          {std::min(filler.run_bytes, filler.bytes - at)}, 1);
+      EK_ASSIGN_OR_RETURN(
+          const Chip::Move move,
+          chip_.MoveBetween(tensor.memory(), run, chip_.memory(), run));
+      room.set_address(begin + static_cast<uint64_t>(at));
+      const int32_t layout = IndexOf(run);
+      AddMove({tensor, layout}, {room, layout}, move.link, steps);
+    }
+    return absl::OkStatus();
   }
 
   // A tile's rows, each a move of its own.
@@ -201,6 +227,7 @@ class Emitter {
     const TileSet& tiles = schedule_.tiles();
     const ImagePart part = OutputPart(
         tiles.h.cuts[step.h], tiles.w.cuts[step.w], schedule_.ChannelsOf(step));
+    if (part.extents[2] == 0) return absl::OkStatus();
     const Image& out = placement_.operation.out;
     v1::Program::Tap& tap = code_.taps.emplace_back();
     tap.set_step(index);
@@ -209,7 +236,8 @@ class Emitter {
       tap.mutable_box()->add_begin(part.begin[axis]);
       tap.mutable_box()->add_end(part.begin[axis] + part.extents[axis]);
     }
-    for (const int64_t extent : {out.h, out.w, out.c}) {
+    for (const int64_t extent :
+         {out.h, out.w, out.c - placement_.operation.out_padding}) {
       tap.mutable_box()->add_shape(extent);
     }
     EK_ASSIGN_OR_RETURN(
@@ -224,7 +252,7 @@ class Emitter {
     *tap.mutable_location() = InEngine(output);
     tap.mutable_location()->set_address(
         tap.location().address() - static_cast<uint64_t>(layout.first_byte()));
-    tap.set_layout(IndexOf(target::Canonical(layout)));
+    tap.set_layout(IndexOf(PartInRoom(layout, part.extents)));
     return absl::OkStatus();
   }
 

@@ -39,6 +39,10 @@ struct Operation {
   TensorId bias = kNoTensor;
   Image in;  // Also of input2.
   Image out;
+  // How many of their last channels only jobs have, and no tensor
+  // (padded_channels.h).
+  int64_t in_padding = 0;
+  int64_t out_padding = 0;
   int64_t input_bytes = 1;   // Of an element.
   int64_t output_bytes = 1;  // Alike.
   WindowAxis vertical;

@@ -42,8 +42,8 @@ bool IsTooLarge(const absl::Status& refusal) {
   return detail.has_value() && detail->reason == "STAGED_TOO_LARGE";
 }
 
-// The first of the kernel's jobs that some cut of the op can be: of its image
-// whole, and all, few or one of its channels.
+}  // namespace
+
 absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
                                 v1::RegisterJobs::Kernel kernel) {
   const v1::RegisterJobs& jobs = chip.view().jobs();
@@ -66,6 +66,8 @@ absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
   }
   return refusal;
 }
+
+namespace {
 
 // The most output channels of one of the op's jobs.
 absl::StatusOr<int64_t> MostChannels(const Chip& chip,

@@ -41,6 +41,8 @@ struct Placement {
   int64_t cell_channels = 0;
   // Inputs are brought row by row of each channel.
   bool by_row = false;
+  // Channels were rounded up to a multiple of it (padded_channels.h); 0: not.
+  int64_t input_channels_multiple = 0;
 
   // Whether a tile may be several jobs.
   bool cuts_jobs() const;
@@ -65,6 +67,12 @@ using Borders = absl::flat_hash_map<TensorId, Border>;  // By storage.
 absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
                                         int32_t ram, const Borders& borders,
                                         bool dense_blocks = false);
+
+// Position of the first of the kernel's jobs that some cut of the op can be: of
+// its image whole, and all, few or one of its channels. INVALID_ARGUMENT if the
+// engine has no job for it.
+absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
+                                v1::RegisterJobs::Kernel kernel);
 
 // Layout that the engine gives an operand of the job with these variables.
 absl::StatusOr<v1::Layout> LayoutOf(const Placement& placement,

@@ -15,6 +15,7 @@
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/schedule.h"
 #include "compiler/engines/register_job/search.h"
+#include "target/models/register_job/tile_decisions.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -65,6 +66,8 @@ v1::register_job::RegionDecisions ToProto(const Decision& decision,
   decisions.set_output_rooms(decision.output_rooms);
   decisions.set_dense_blocks(placement.block > 0);
   decisions.set_by_row(placement.by_row);
+  decisions.set_input_channels_multiple(
+      static_cast<int32_t>(placement.input_channels_multiple));
   return decisions;
 }
 
@@ -177,7 +180,12 @@ absl::StatusOr<Form> FormOf(const v1::RegionPlan& plan) {
   if (!plan.decisions().UnpackTo(&decisions)) {
     return absl::InvalidArgumentError("the region's plan is another engine's");
   }
-  return Form{decisions.dense_blocks(), decisions.by_row()};
+  const int32_t multiple = decisions.input_channels_multiple();
+  if (multiple < 0 || multiple > target::kMaxInputChannelsMultiple) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a plan with input channels in multiples of ", multiple));
+  }
+  return Form{decisions.dense_blocks(), decisions.by_row(), multiple};
 }
 
 absl::StatusOr<Decision> DecisionOf(const Operation& operation,

@@ -48,6 +48,7 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
 struct Form {
   bool dense_blocks = false;
   bool by_row = false;
+  int64_t input_channels_multiple = 0;
 };
 absl::StatusOr<Form> FormOf(const v1::RegionPlan& plan);
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "compiler/engines/register_job/transfer.h"
 #include "target/layout.h"
 #include "target/layout_parts.h"
 
@@ -138,6 +139,7 @@ absl::StatusOr<Place> Schedule::PlaceOf(JobOperand role, const Operand& operand,
                         VariablesOf(placement_->operation, h, w, tile)));
     part.begin = {
         0, 0, output ? job.begin - tile.begin : job.in_begin - tile.in_begin};
+    part.extents[2] = output ? job.size() : job.in_size();
   }
   const auto there = target::PartOf(whole, part.begin, part.extents);
   place.offset = there->offset + there->layout.first_byte();
@@ -199,30 +201,14 @@ absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
     rooms = &input2_rooms_;
     move.operand = &placement_->input2;
   }
-  const ImagePart part = move.stores ? OutputPart(h, w, c) : InputPart(h, w, c);
-  auto there = target::PartOf(move.operand->whole, part.begin, part.extents);
-  move.tensor_offset = there->offset;
-  move.tensor = std::move(there->layout);
-  EK_ASSIGN_OR_RETURN(
-      const v1::Layout room,
-      LayoutOf(*placement_, role, VariablesOf(placement_->operation, h, w, c)));
-  move.room = target::Canonical(room);
+  EK_ASSIGN_OR_RETURN(Transfer transfer,
+                      TransferOf(*placement_, *move.operand, role, h, w, c));
+  move.move = transfer.move;
+  move.tensor_offset = transfer.tensor_offset;
+  move.tensor = std::move(transfer.tensor);
+  move.room = std::move(transfer.room);
+  move.filler = transfer.filler;
   move.place = {(*rooms)[step.room], 0};
-  const Chip& chip = *placement_->chip;
-  if (move.stores) {
-    EK_ASSIGN_OR_RETURN(move.move,
-                        chip.MoveBetween(chip.memory(), move.room,
-                                         move.operand->memory, move.tensor));
-  } else {
-    EK_ASSIGN_OR_RETURN(move.move,
-                        chip.MoveBetween(move.operand->memory, move.tensor,
-                                         chip.memory(), move.room));
-    if (placement_->by_row) {
-      EK_ASSIGN_OR_RETURN(move.move,
-                          MoveByRow(chip, move.operand->memory, move.tensor,
-                                    move.room, move.move));
-    }
-  }
   return move;
 }
 

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/engines/register_job/padded_channels.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/sequence.h"
 #include "compiler/engines/register_job/tiles.h"
@@ -47,6 +49,7 @@ struct MoveStep {
   v1::Layout room;
   Place place;
   Chip::Move move;
+  std::optional<Filler> filler;  // Written into the room before.
 };
 
 class Schedule {

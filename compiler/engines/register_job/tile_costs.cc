@@ -4,6 +4,7 @@
 
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/register_job/transfer.h"
 #include "target/layout.h"
 #include "target/layout_parts.h"
 
@@ -39,8 +40,10 @@ bool SameSteps(v1::Layout operand, const v1::Layout& part) {
 
 absl::StatusOr<int64_t> TileCosts::BytesOf(Role& role, const Cut& h,
                                            const Cut& w, const Cut& c) {
-  const ImagePart part = PartIn(role.output, h, w, c);
-  const auto [place, is_new] = role.bytes.try_emplace(part.extents, 0);
+  const Extents extents = role.output
+                              ? Extents{h.size(), w.size(), c.size()}
+                              : Extents{h.in_size(), w.in_size(), c.in_size()};
+  const auto [place, is_new] = role.bytes.try_emplace(extents, 0);
   if (is_new) {
     EK_ASSIGN_OR_RETURN(const v1::Layout layout,
                         LayoutOf(placement_, role.job_operand,
@@ -54,31 +57,25 @@ MoveCost TileCosts::CostOf(const Chip::Move& move) const {
   return {move.host_cycles, move.window == placement_.chip->engine()};
 }
 
-absl::StatusOr<Chip::Move> TileCosts::MoveOf(Role& role, const Cut& h,
-                                             const Cut& w, const Cut& c) {
+absl::StatusOr<TileCosts::Role::Moved> TileCosts::MoveOf(Role& role,
+                                                         const Cut& h,
+                                                         const Cut& w,
+                                                         const Cut& c) {
   const ImagePart part = PartIn(role.output, h, w, c);
   const auto [place, is_new] =
-      role.moves.try_emplace(part.extents, Chip::Move{});
+      role.moves.try_emplace({part.extents[0], part.extents[1], part.extents[2],
+                              role.output ? c.padding : c.in_padding},
+                             Role::Moved{});
   if (is_new) {
-    EK_ASSIGN_OR_RETURN(const v1::Layout layout,
-                        LayoutOf(placement_, role.job_operand,
-                                 VariablesOf(placement_.operation, h, w, c)));
-    const Operand& operand = *role.operand;
-    // NeedsOf() has seen that there is one.
-    const v1::Layout there =
-        target::PartOf(operand.whole, part.begin, part.extents)->layout;
-    const Chip& chip = *placement_.chip;
-    absl::StatusOr<Chip::Move> move =
-        role.output ? chip.MoveBetween(chip.memory(), target::Canonical(layout),
-                                       operand.memory, there)
-                    : chip.MoveBetween(operand.memory, there, chip.memory(),
-                                       target::Canonical(layout));
-    if (!move.ok()) return move.status();
-    if (placement_.by_row && !role.output) {
-      EK_ASSIGN_OR_RETURN(*move, MoveByRow(chip, operand.memory, there,
-                                           target::Canonical(layout), *move));
+    // NeedsOf() has seen that there is such a part.
+    EK_ASSIGN_OR_RETURN(
+        const Transfer transfer,
+        TransferOf(placement_, *role.operand, role.job_operand, h, w, c));
+    place->second.cost = CostOf(transfer.move);
+    if (transfer.move.rearranges) {
+      place->second.rearranged_bytes =
+          placement_.chip->Aligned(transfer.room.size_bytes());
     }
-    place->second = *move;
   }
   return place->second;
 }
@@ -143,7 +140,8 @@ bool TileCosts::HasParts(Role& role, const TileSet& tiles) const {
   for (int axis = 0; axis < 3; ++axis) {
     for (const Cut& cut : axes[axis]->cuts) {
       const int64_t begin = role.output ? cut.begin : cut.in_begin;
-      const int64_t extent = role.output ? cut.size() : cut.in_size();
+      const int64_t extent = role.output ? cut.size() - cut.padding
+                                         : cut.in_size() - cut.in_padding;
       if (!HasPart(role, axis, begin, extent)) return false;
     }
   }
@@ -279,6 +277,8 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
     const TileSet& tiles) {
   const Operation& operation = placement_.operation;
   const int64_t channels = tiles.c.cuts[0].size();
+  const Cut& last = tiles.c.cuts.back();
+  if (last.padding == last.size()) return std::nullopt;
   if (!placement_.cuts_jobs()) return NeedsWith(tiles, tiles);
   // Halves below a block, whole blocks above.
   std::vector<int64_t> sizes;
@@ -327,10 +327,10 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
                               BytesOf(*role, h.first, w.first, c.first));
           *bytes = std::max(*bytes, tile);
           if (!placement_.chip->rearranges()) continue;
-          EK_ASSIGN_OR_RETURN(const Chip::Move move,
+          EK_ASSIGN_OR_RETURN(const Role::Moved moved,
                               MoveOf(*role, h.first, w.first, c.first));
-          if (!move.rearranges) continue;
-          needs.rearranged_bytes = std::max(needs.rearranged_bytes, tile);
+          needs.rearranged_bytes =
+              std::max(needs.rearranged_bytes, moved.rearranged_bytes);
         }
       }
     }
@@ -369,9 +369,9 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
                      {needs.output, &output_, &tile.output}};
         for (const auto& [access, role, cost] : roles) {
           if (access != Access::kMoved) continue;
-          EK_ASSIGN_OR_RETURN(const Chip::Move move,
+          EK_ASSIGN_OR_RETURN(const Role::Moved moved,
                               MoveOf(*role, h.first, w.first, c.first));
-          *cost = CostOf(move);
+          *cost = moved.cost;
         }
       }
     }

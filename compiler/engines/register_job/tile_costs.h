@@ -85,8 +85,12 @@ class TileCosts {
     const Operand* operand = nullptr;
     target::JobOperand job_operand = target::JobOperand::kIn;
     bool output = false;
-    absl::flat_hash_map<Extents, int64_t> bytes;
-    absl::flat_hash_map<Extents, Chip::Move> moves;
+    absl::flat_hash_map<Extents, int64_t> bytes;  // By extents of the job.
+    struct Moved {
+      MoveCost cost;
+      int64_t rearranged_bytes = 0;  // 0: the host does not rearrange it.
+    };
+    absl::flat_hash_map<std::array<int64_t, 4>, Moved> moves;
     // Whether the part of one axis {axis, begin, extent} has a layout, and
     // whether a job finds a part of these extents of a resident tensor as it
     // lies.
@@ -96,8 +100,8 @@ class TileCosts {
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
                                   const Cut& c);
-  absl::StatusOr<Chip::Move> MoveOf(Role& role, const Cut& h, const Cut& w,
-                                    const Cut& c);
+  absl::StatusOr<Role::Moved> MoveOf(Role& role, const Cut& h, const Cut& w,
+                                     const Cut& c);
   MoveCost CostOf(const Chip::Move& move) const;
   absl::StatusOr<std::optional<Access>> AccessOf(Role& role,
                                                  const TileSet& tiles,

@@ -30,11 +30,21 @@ void ReadWindow(const WindowAxis& axis, int64_t in_extent, bool whole,
   cut.pad_before = cut.in_begin - first;
 }
 
+// How many of channels [begin, end) are behind `channels`.
+int64_t Behind(int64_t channels, int64_t begin, int64_t end) {
+  return std::clamp<int64_t>(end - channels, 0, end - begin);
+}
+
 void ReadChannels(const Operation& operation, Cut& cut) {
   cut.in_end = operation.in.c;
-  if (!operation.channelwise()) return;
-  cut.in_begin = cut.begin / operation.depth_multiplier;
-  cut.in_end = (cut.end - 1) / operation.depth_multiplier + 1;
+  if (operation.channelwise()) {
+    cut.in_begin = cut.begin / operation.depth_multiplier;
+    cut.in_end = (cut.end - 1) / operation.depth_multiplier + 1;
+  }
+  cut.padding =
+      Behind(operation.out.c - operation.out_padding, cut.begin, cut.end);
+  cut.in_padding =
+      Behind(operation.in.c - operation.in_padding, cut.in_begin, cut.in_end);
 }
 
 // `read` sets what a cut reads.
@@ -50,6 +60,7 @@ CutAxis CutInto(int64_t extent, int64_t size, const Read& read) {
         axis.kinds.begin(), axis.kinds.end(), [&](const CutAxis::Kind& kind) {
           return kind.first.size() == cut.size() &&
                  kind.first.in_size() == cut.in_size() &&
+                 kind.first.padding == cut.padding &&
                  kind.first.pad_before == cut.pad_before;
         });
     axis.kind_of.push_back(static_cast<int32_t>(same - axis.kinds.begin()));
@@ -124,11 +135,12 @@ JobVariables VariablesOfAll(const Operation& operation) {
 
 ImagePart InputPart(const Cut& h, const Cut& w, const Cut& c) {
   return {{h.in_begin, w.in_begin, c.in_begin},
-          {h.in_size(), w.in_size(), c.in_size()}};
+          {h.in_size(), w.in_size(), c.in_size() - c.in_padding}};
 }
 
 ImagePart OutputPart(const Cut& h, const Cut& w, const Cut& c) {
-  return {{h.begin, w.begin, c.begin}, {h.size(), w.size(), c.size()}};
+  return {{h.begin, w.begin, c.begin},
+          {h.size(), w.size(), c.size() - c.padding}};
 }
 
 }  // namespace edgekiln::compiler::register_job

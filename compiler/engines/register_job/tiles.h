@@ -27,6 +27,9 @@ struct Cut {
   int64_t in_begin = 0;
   int64_t in_end = 0;
   int64_t pad_before = 0;  // Elements that the first window lies before them.
+  // Of channels: how many of the last ones no tensor has.
+  int64_t padding = 0;
+  int64_t in_padding = 0;
   int64_t size() const { return end - begin; }
   int64_t in_size() const { return in_end - in_begin; }
 };
@@ -67,7 +70,8 @@ target::JobVariables VariablesOf(const Operation& operation, const Cut& h,
 // That of the whole op.
 target::JobVariables VariablesOfAll(const Operation& operation);
 
-// First element and extents {h, w, c} of what a tile reads and writes.
+// First element and extents {h, w, c} of what a tile reads and writes of its
+// tensors.
 struct ImagePart {
   std::array<int64_t, 3> begin;
   std::array<int64_t, 3> extents;

@@ -65,6 +65,11 @@ absl::StatusOr<google::protobuf::Any> RepackTileDecisions(
   if (read.attempts().empty() != read.objective_expr().empty()) {
     return Invalid("attempts without objective_expr, or the other way round");
   }
+  const int32_t multiple = read.input_channels_multiple();
+  if (multiple < 0 || multiple > kMaxInputChannelsMultiple) {
+    return Invalid(absl::StrCat("input_channels_multiple is ", multiple),
+                   absl::StrCat("0 to ", kMaxInputChannelsMultiple));
+  }
   EK_RETURN_IF_ERROR(ObjectiveOf(read).status(), "objective_expr");
   google::protobuf::Any packed;
   packed.PackFrom(read);

@@ -10,6 +10,7 @@
 namespace edgekiln::target {
 
 inline constexpr int kMaxTileAttempts = 16;
+inline constexpr int kMaxInputChannelsMultiple = 256;
 
 // The message in its one form. INVALID_ARGUMENT if it is another one, or wrong.
 absl::StatusOr<google::protobuf::Any> RepackTileDecisions(

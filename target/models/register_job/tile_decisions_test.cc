@@ -24,9 +24,16 @@ TileDecisions WithAttempts(int attempts, const std::string& objective) {
   return decisions;
 }
 
+TileDecisions WithMultiple(int32_t multiple) {
+  TileDecisions decisions;
+  decisions.set_input_channels_multiple(multiple);
+  return decisions;
+}
+
 TEST(TileDecisionsTest, GoodOnesComeBackInTheirOneForm) {
   for (const TileDecisions& good :
-       {TileDecisions(), WithAttempts(1, "out_w"),
+       {TileDecisions(), WithAttempts(1, "out_w"), WithMultiple(16),
+        WithMultiple(kMaxInputChannelsMultiple),
         WithAttempts(kMaxTileAttempts,
                      "in_h * in_w * in_c + select(out_w >= 16, 1, 0)")}) {
     const auto packed = RepackTileDecisions(Packed(good));
@@ -67,6 +74,9 @@ TEST(TileDecisionsTest, OthersAreRefused) {
       {broken, "the decisions are not in the form of the message"},
       {in_attempt, "an attempt is not in the form of the message"},
       {Packed(WithAttempts(kMaxTileAttempts + 1, "out_w")), "17 attempts"},
+      {Packed(WithMultiple(-1)), "input_channels_multiple is -1"},
+      {Packed(WithMultiple(kMaxInputChannelsMultiple + 1)),
+       "input_channels_multiple is 257"},
       {Packed(WithAttempts(1, "")),
        "attempts without objective_expr, or the other way round"},
       {Packed(WithAttempts(0, "out_w")),
