@@ -124,9 +124,9 @@ struct CommandLine {
   // targets show, targets check, jobs show | watch | log | cancel, quarantine
   // release, report show | diff | baseline | html | export, completion, man.
   std::vector<std::string> names;
-  RegressionLimits regression;  // report diff.
+  RegressionLimits regression;                       // report diff.
   ExportFormat export_format = ExportFormat::kJson;  // report export.
-  JobFilter job_filter;         // jobs list.
+  JobFilter job_filter;                              // jobs list.
   SweepLine sweep;
   bool list_pages = false;  // man.
 };

@@ -47,8 +47,9 @@ struct Pair {
   const v1::Report* b = nullptr;
 };
 
-absl::Status AddPair(const ReportSource& a, const std::string& a_target, const ReportSource& b,
-                     const std::string& b_target, std::vector<Pair>& pairs) {
+absl::Status AddPair(const ReportSource& a, const std::string& a_target,
+                     const ReportSource& b, const std::string& b_target,
+                     std::vector<Pair>& pairs) {
   Pair pair;
   EK_ASSIGN_OR_RETURN(pair.a, Choose(a, a_target));
   EK_ASSIGN_OR_RETURN(pair.b, Choose(b, b_target));
@@ -58,7 +59,8 @@ absl::Status AddPair(const ReportSource& a, const std::string& a_target, const R
 
 // Which report is compared with which: what --target says; else the only one
 // with the only one; else each of B with A's of the same target.
-absl::StatusOr<std::vector<Pair>> Match(const ReportSource& a, const ReportSource& b,
+absl::StatusOr<std::vector<Pair>> Match(const ReportSource& a,
+                                        const ReportSource& b,
                                         const std::vector<std::string>& names) {
   std::vector<Pair> pairs;
   if (!names.empty()) {
@@ -137,8 +139,10 @@ absl::Status RunReportShow(CommandContext& context) {
 
 absl::Status RunReportDiff(CommandContext& context) {
   const CommandLine& line = context.line;
-  EK_ASSIGN_OR_RETURN(const ReportSource a, LoadReportSource(line.names[0], context));
-  EK_ASSIGN_OR_RETURN(const ReportSource b, LoadReportSource(line.names[1], context));
+  EK_ASSIGN_OR_RETURN(const ReportSource a,
+                      LoadReportSource(line.names[0], context));
+  EK_ASSIGN_OR_RETURN(const ReportSource b,
+                      LoadReportSource(line.names[1], context));
   EK_ASSIGN_OR_RETURN(const std::vector<Pair> pairs, Match(a, b, line.targets));
   std::vector<v1::ReportDiff> diffs;
   diffs.reserve(pairs.size());
@@ -152,7 +156,8 @@ absl::Status RunReportDiff(CommandContext& context) {
 absl::Status RunReportBaseline(CommandContext& context) {
   const std::string& output = context.line.output;
   if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
-  EK_ASSIGN_OR_RETURN(ReportSource side, LoadReportSource(context.line.names[0], context));
+  EK_ASSIGN_OR_RETURN(ReportSource side,
+                      LoadReportSource(context.line.names[0], context));
   for (const v1::Report& report : side.reports) {
     if (!report.has_error()) continue;
     return Annotate(StatusFromProto(report.error()), side.source);

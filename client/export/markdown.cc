@@ -65,9 +65,9 @@ std::string Totals(const v1::Report& report) {
   }
   if (totals.macs() > 0) out += Row({"MACs", GroupDigits(totals.macs())});
   for (const v1::MemoryUse& use : report.memory().memories()) {
-    out += Row({Code(use.name()),
-                absl::StrCat(FormatBytes(use.used_bytes()), " of ",
-                             FormatBytes(use.capacity_bytes()))});
+    out += Row(
+        {Code(use.name()), absl::StrCat(FormatBytes(use.used_bytes()), " of ",
+                                        FormatBytes(use.capacity_bytes()))});
   }
   if (report.has_accuracy()) {
     const v1::Report::Accuracy& accuracy = report.accuracy();
@@ -120,8 +120,7 @@ std::string OneReport(const v1::Report& report) {
   if (std::string headline = Headline(report); !headline.empty()) {
     lines.push_back(std::move(headline));
   }
-  lines.insert(lines.end(), report.warnings().begin(),
-               report.warnings().end());
+  lines.insert(lines.end(), report.warnings().begin(), report.warnings().end());
   if (!lines.empty()) out += "\n";
   for (const std::string& line : lines) {
     absl::StrAppend(&out, "- ", Plain(line), "\n");

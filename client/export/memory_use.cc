@@ -54,10 +54,10 @@ std::vector<MemoryOverTime> MemoriesOverTime(const v1::Report& report) {
   std::vector<MemoryOverTime> memories;
   if (report.layers_size() == 0) return memories;
   for (const v1::TensorUse& tensor : report.tensors()) {
-    const bool known = std::any_of(
-        memories.begin(), memories.end(), [&](const MemoryOverTime& memory) {
-          return memory.name == tensor.memory();
-        });
+    const bool known = std::any_of(memories.begin(), memories.end(),
+                                   [&](const MemoryOverTime& memory) {
+                                     return memory.name == tensor.memory();
+                                   });
     if (!known) memories.push_back({.name = tensor.memory()});
   }
   for (MemoryOverTime& memory : memories) {

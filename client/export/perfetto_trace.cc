@@ -113,8 +113,8 @@ class TraceWriter {
 
   void AddSlice(const v1::Report& report, const v1::TimelineSegment& segment,
                 uint64_t track) {
-    perfetto::TrackEvent& begin =
-        AddEvent(track, segment.begin(), perfetto::TrackEvent::TYPE_SLICE_BEGIN);
+    perfetto::TrackEvent& begin = AddEvent(
+        track, segment.begin(), perfetto::TrackEvent::TYPE_SLICE_BEGIN);
     begin.set_name(LayerName(report, segment.layer()));
     begin.add_categories(v1::TimelineSegment::Kind_Name(segment.kind()));
     const auto annotate = [&begin](const char* name, int64_t value) {

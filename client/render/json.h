@@ -32,8 +32,8 @@ std::string JsonNumber(double value);
 std::string ToJson(const google::protobuf::Message& message,
                    const std::set<std::string>& without = {});
 
-// As short as it gets, without a newline: no spaces, and fields that are zero or
-// empty are left out.
+// As short as it gets, without a newline: no spaces, and fields that are zero
+// or empty are left out.
 std::string ToJsonCompact(const google::protobuf::Message& message);
 
 // A JSON array of the messages.

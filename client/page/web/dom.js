@@ -18,7 +18,7 @@ const Dom = (() => {
     }
     const there = (child) =>
       child !== null && child !== undefined && child !== false;
-    node.append(...children.flat(4).filter(there));
+    node.append(...children.flat(Infinity).filter(there));
     return node;
   }
 

@@ -23,15 +23,13 @@ const Graph = (() => {
     return groups;
   }
 
-  // A tensor in several memories is one line. Those that live all the time are
-  // constants and tell nothing about the order.
+  // A tensor in several memories is one line.
   function edgesOf(view) {
     const edges = new Map();
     for (const tensor of view.report.tensors || []) {
       const from = tensor.first_layer || 0;
       const to = tensor.last_layer || 0;
-      const lasting = from === 0 && to >= view.layers.length - 1;
-      if (to > from && !lasting) edges.set(`${from} ${to} ${tensor.name}`, [from, to]);
+      if (to > from) edges.set(`${from} ${to} ${tensor.name}`, [from, to]);
     }
     return [...edges.values()];
   }

@@ -29,13 +29,11 @@ const Memory = (() => {
     const width = Math.max(1, scales.x(last(tensor) + 1) - x);
     const y = scales.y(address(tensor) + (tensor.bytes || 0));
     const height = Math.max(1, scales.y(address(tensor)) - y);
-    const lasting = first(tensor) === 0 && last(tensor) >= view.layers.length - 1;
-    const style = lasting ? " lasting" : "";
     const name = Format.clean(tensor.name);
     const shown = width > 44 && height > 13
-      ? s("text", { x: x + 4, y: y + height / 2 + 4, class: `on-tensor${style}` },
+      ? s("text", { x: x + 4, y: y + height / 2 + 4, class: "on-tensor" },
         Format.clip(name, Math.floor((width - 8) / LETTER))) : null;
-    return [s("rect", { x, y, width, height, class: `tensor${style}`,
+    return [s("rect", { x, y, width, height, class: "tensor",
       ...Tooltip.of(name, tensorLines(view, tensor)) }), shown];
   }
 
@@ -111,9 +109,9 @@ const Memory = (() => {
       ...tensors.map((tensor) => tensor.memory || "")])];
     if (names.length === 0) return null;
     const mapped = tensors.length > 0 && view.layers.length > 0;
-    const about = mapped ? "Where tensors lie, and during which layers: the report knows " +
-      "lifetimes by layer, so layers are equally wide. Addresses count from the lowest in use. " +
-      "Grey: in use from the first layer to the last." : null;
+    const about = mapped ? "Where tensors lie, and from which layer to which they are used: " +
+      "the report knows lifetimes by layer, so layers are equally wide. Sizes on the left count " +
+      "from the lowest address in use." : null;
     const code = sectionsText(memory.sections);
     return Panel.section("memory", "Memory", about,
       names.map((name) => one(view, name, uses.find((use) => (use.name || "") === name),
