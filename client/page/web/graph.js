@@ -37,10 +37,11 @@ const Graph = (() => {
   const costOf = (view, indexes) =>
     indexes.reduce((sum, i) => sum + (view.layers[i].cycles || 0), 0);
 
+  // `most`: the cycles of the longest bar; 0: no bar.
   function cells(view, engine, cycles, most) {
     const { totals } = view;
     return [
-      h("span", { class: "wide" }, Tables.bar(cycles / most, view.styleOf(engine))),
+      h("span", { class: "wide" }, most > 0 && Tables.bar(cycles / most, view.styleOf(engine))),
       h("span", { class: "number" }, Format.group(cycles)),
       h("span", { class: "number" },
         totals.cycles ? Format.percent(cycles / totals.cycles, 1) : "")];
@@ -56,7 +57,7 @@ const Graph = (() => {
           update(group);
         } }, group.folded ? "\u25b8 " : "\u25be ", label),
       h("span", { class: "wide" }, Layers.engineText(view, group.engine)),
-      cells(view, group.engine, costOf(view, group.layers), most));
+      cells(view, group.engine, costOf(view, group.layers), group.folded ? most : 0));
   }
 
   function layerRow(view, index, inside, most) {
