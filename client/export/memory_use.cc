@@ -58,7 +58,7 @@ std::vector<MemoryOverTime> MemoriesOverTime(const v1::Report& report) {
                                    [&](const MemoryOverTime& memory) {
                                      return memory.name == tensor.memory();
                                    });
-    if (!known) memories.push_back({.name = tensor.memory()});
+    if (!known) memories.emplace_back().name = tensor.memory();
   }
   for (MemoryOverTime& memory : memories) {
     for (int layer = 0; layer < report.layers_size(); ++layer) {

@@ -21,6 +21,19 @@ const Accuracy = (() => {
   }
 
   const share = (value) => Format.percent(value || 0, 2);
+  const between = (interval) =>
+    `${Format.percent(interval.low || 0, 1)} to ${Format.percent(interval.high || 0, 1)}`;
+
+  // Round shares, in tenths of a percent.
+  function ticksOf(from, to) {
+    const distance = Timeline.step((to - from) * 1000, 6);
+    const ticks = [];
+    for (let at = Math.ceil(from * 1000 / distance) * distance; at <= to * 1000 + 1e-6;
+      at += distance) {
+      ticks.push(at / 1000);
+    }
+    return ticks;
+  }
 
   function draw(rows, host, width) {
     const left = width < 640 ? 4 : 150;
@@ -30,9 +43,9 @@ const Accuracy = (() => {
     const margin = Math.max(0.005, (Math.max(...highs) - Math.min(...lows)) * 0.15);
     const from = Math.max(0, Math.min(...lows) - margin);
     const to = Math.min(1, Math.max(...highs) + margin);
-    const x = (value) => left + 8 + (value - from) / (to - from) * (width - left - 30);
+    const x = (value) => left + 8 + (value - from) / (to - from) * (width - left - 34);
     const bottom = rows.length * high + 8;
-    const ticks = [0, 1, 2, 3, 4].map((i) => from + (to - from) * i / 4);
+    const ticks = ticksOf(from, to);
     host.replaceChildren(Dom.drawing(width, bottom + 22,
       "Accuracy with 95 % intervals: " + rows.map((row) =>
         `${row.name} ${share(row.value)}`).join(", "), "accuracy",
@@ -42,8 +55,7 @@ const Accuracy = (() => {
       rows.map((row, i) => {
         const y = i * high + (width < 640 ? 30 : 18);
         const style = row.reference ? " reference" : "";
-        const text = `${share(row.value)}, between ${share(row.interval.low)} and ` +
-          share(row.interval.high);
+        const text = `${share(row.value)}, 95\u00a0% interval ${between(row.interval)}`;
         return [s("text", { x: 0, y: width < 640 ? y - 12 : y + 4 }, Format.clean(row.name)),
           s("line", { x1: x(row.interval.low || 0), x2: x(row.interval.high || 0), y1: y, y2: y,
             class: `whisker${style}` }),
@@ -62,16 +74,16 @@ const Accuracy = (() => {
 
   function values(accuracy) {
     const text = (value, interval) => Summary.metricText(accuracy.metric, value) + (interval
-      ? ` (95\u00a0% interval ${share(interval.low)} to ${share(interval.high)})` : "");
+      ? ` (95\u00a0% interval ${between(interval)})` : "");
     const { disagreement, anomalies } = accuracy;
-    const between = disagreement && disagreement.interval;
+    const disagrees = disagreement && disagreement.interval;
     return Panel.facts([
       [Format.clean(accuracy.metric), text(accuracy.value, accuracy.interval)],
       ["reference", accuracy.reference ? `${Format.lower(accuracy.reference)}, ` +
         text(accuracy.reference_value, accuracy.reference_interval) : ""],
       ["samples", Format.group(accuracy.samples || 0)],
       ["disagreement", disagreement ? `${Format.group(disagreement.count || 0)} of ` +
-        `${Format.group(disagreement.samples || 0)} samples, ${share(between && between.value)}` : ""],
+        `${Format.group(disagreement.samples || 0)} samples, ${share(disagrees && disagrees.value)}` : ""],
       ["right to wrong", disagreement ? Format.group(disagreement.right_to_wrong || 0) : ""],
       ["wrong to right", disagreement ? Format.group(disagreement.wrong_to_right || 0) : ""],
       ["mean error", anomalies

@@ -34,7 +34,7 @@ const Compare = (() => {
   }
 
   const percent = (quantity) => (quantity.percent === undefined || !quantity.change ? "-"
-    : `${quantity.percent > 0 ? "+" : ""}${quantity.percent.toFixed(1)}\u00a0%`);
+    : `${quantity.percent > 0 ? "+" : "\u2212"}${Math.abs(quantity.percent).toFixed(1)}\u00a0%`);
 
   function totals(diff) {
     const change = (q) => q.change || 0;
@@ -104,7 +104,7 @@ const Compare = (() => {
     if (diffs.length === 0) return null;
     const entry = diffs.find((one) => one.index === selected) || diffs[0];
     return Panel.section("changes", "Changes",
-      "From the first report to another one, as `edgekiln report diff` has it: for cycles and " +
+      "From the first report to another one, as edgekiln report diff has it: for cycles and " +
       "bytes, less is better.", changes(views, entry));
   }
 

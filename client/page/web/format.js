@@ -41,6 +41,10 @@ const Format = (() => {
   const percent = (share, digits) =>
     isNumber(share) ? (share * 100).toFixed(digits) + SPACE + "%" : "-";
 
+  // How much of a whole is taken: never 0 % of something.
+  const fill = (share) => (share > 0 && share < 0.001
+    ? `<${percent(0.001, 1)}` : percent(share, 1));
+
   function frequency(hz) {
     for (const [unit, scale] of [["GHz", 1e9], ["MHz", 1e6], ["kHz", 1e3]]) {
       if (hz >= scale) return significant(hz / scale, 6) + SPACE + unit;
@@ -78,6 +82,6 @@ const Format = (() => {
   const count = (value, one, many) =>
     group(value) + SPACE + (value === 1 ? one : many);
 
-  return { group, signed, bytes, significant, latency, percent, frequency,
+  return { group, signed, bytes, significant, latency, percent, fill, frequency,
     seconds, lower, clean, clip, count, isNumber };
 })();

@@ -3,7 +3,6 @@
 const Graph = (() => {
   const { h, s } = Dom;
   const ROW = 28;
-  const GUTTER = 76;
   const UNFOLDED = 40;  // Of more layers, groups are folded at first.
 
   function groupsOf(view) {
@@ -90,7 +89,7 @@ const Graph = (() => {
     return { rows, rowOf };
   }
 
-  function arcs(edges, rowOf, count) {
+  function arcs(edges, rowOf, count, gutter) {
     const drawn = new Set();
     const paths = [];
     for (const [from, to] of edges) {
@@ -98,12 +97,12 @@ const Graph = (() => {
       if (a === undefined || b === undefined || a === b || drawn.has(`${a} ${b}`)) continue;
       drawn.add(`${a} ${b}`);
       const [y0, y1] = [a * ROW + ROW / 2 + 3, b * ROW + ROW / 2 - 3];
-      const x = GUTTER - 8;
+      const x = gutter - 8;
       const reach = Math.min(x - 4, 6 + 9 * Math.log2(1 + b - a));
       paths.push(s("path", { class: "arc",
         d: `M${x} ${y0}C${x - reach * 1.3} ${y0} ${x - reach * 1.3} ${y1} ${x} ${y1}` }));
     }
-    return s("svg", { width: GUTTER, height: count * ROW, "aria-hidden": "true" }, paths);
+    return s("svg", { width: gutter, height: count * ROW, "aria-hidden": "true" }, paths);
   }
 
   function make(view) {
@@ -112,9 +111,10 @@ const Graph = (() => {
     const edges = edgesOf(view);
     const host = h("div", { class: "graph" });
     const update = (pressed) => {
+      const gutter = edges.length === 0 ? 0 : window.innerWidth < 640 ? 40 : 76;
       const { rows, rowOf } = rowsOf(view, groups, update);
-      const list = h("ol", { style: { "margin-left": edges.length ? `${GUTTER}px` : "0" } }, rows);
-      host.replaceChildren(list, ...(edges.length ? [arcs(edges, rowOf, rows.length)] : []));
+      const list = h("ol", { style: { "margin-left": `${gutter}px` } }, rows);
+      host.replaceChildren(list, ...(edges.length ? [arcs(edges, rowOf, rows.length, gutter)] : []));
       if (pressed) rows[pressed.row].querySelector("button").focus();
     };
     update();

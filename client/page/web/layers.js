@@ -3,8 +3,9 @@ const Layers = (() => {
   const { h } = Dom;
   const or0 = (value) => value || 0;
 
-  const engineText = (view, name) => [h("span", { class: `dot ${view.styleOf(name)}`,
-    "aria-hidden": "true" }), Format.clean(name)];
+  const engineText = (view, name) => h("span", { class: "engine" },
+    h("span", { class: `dot ${view.styleOf(name)}`, "aria-hidden": "true" }),
+    Format.clean(name));
 
   function stallText(layer) {
     const stalls = layer.stalls || {};
@@ -13,15 +14,23 @@ const Layers = (() => {
       .map(([name, cycles]) => `${name} ${Format.group(cycles)}`).join(", ");
   }
 
-  function engineColumns(layers) {
+  // What the memory next to the engines is called: most chips have an SRAM.
+  function scratchpadTitle(view) {
+    const memories = (view.report.memory || {}).memories || [];
+    return memories.length === 0 || memories.some((use) => use.name === "sram")
+      ? "SRAM" : "scratch";
+  }
+
+  function engineColumns(view) {
+    const { layers } = view;
     const columns = [
       { title: "util", number: true, optional: true, hint: "MACs by cycles and the engine's peak",
         value: (l) => or0(l.utilization),
         text: (l) => (l.utilization ? Format.percent(l.utilization, 1) : "-") },
-      { title: "stall", number: true, hint: "Cycles that the layer waits",
+      { title: "stall", number: true, roomy: true, hint: "Cycles that the layer waits",
         value: (l) => or0(l.stall_cycles), text: (l) => Format.group(or0(l.stall_cycles)),
         title_of: stallText },
-      { title: "SRAM", number: true, optional: true, value: (l) => or0(l.sram_bytes),
+      { title: scratchpadTitle(view), number: true, optional: true, value: (l) => or0(l.sram_bytes),
         text: (l) => (l.sram_bytes ? Format.bytes(l.sram_bytes) : "-") },
       { title: "tiles", number: true, optional: true, value: (l) => or0(l.tiles),
         text: (l) => (l.tiles ? Format.group(l.tiles) : "-") }];
@@ -60,7 +69,7 @@ const Layers = (() => {
       { title: "share", number: true, value: share, text: (l) => Format.percent(share(l), 1) },
       { title: "", bar: true, optional: true,
         text: (l) => Tables.bar(or0(l.cycles) / longest, view.styleOf(l.engine)) },
-      ...(engines ? engineColumns(layers) : []),
+      ...(engines ? engineColumns(view) : []),
       { title: "MACs", number: true, optional: true, value: (l) => or0(l.macs),
         text: (l) => (l.macs ? Format.group(l.macs) : "-") }];
   }

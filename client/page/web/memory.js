@@ -1,13 +1,13 @@
 // What lies in each memory while the layers run.
 const Memory = (() => {
   const { h, s } = Dom;
-  const LETTER = 6.3;
+  const LETTER = 6.9;  // Width of a label's letter in pixels.
 
   function fill(use) {
     const share = use.capacity_bytes ? (use.used_bytes || 0) / use.capacity_bytes : 0;
     return [h("p", {}, Format.bytes(use.used_bytes || 0), " of ",
       Format.bytes(use.capacity_bytes || 0), h("span", { class: "muted" },
-        use.capacity_bytes ? ` (${Format.percent(share, 1)})` : "")),
+        use.capacity_bytes ? ` (${Format.fill(share)})` : "")),
     h("div", { class: "fills", "aria-hidden": "true" },
       h("span", { style: { width: `${Math.min(100, share * 100)}%` } }))];
   }

@@ -31,9 +31,10 @@ const Roofline = (() => {
     const [y0, y1] = decades(layers.flatMap((l) => [attained(l), l.roofline_macs_per_cycle]));
     const right = Math.max(x0 + 1, x1);
     const top = Math.max(y0 + 1, y1);
-    return { left, right: width - 12, top: 12, bottom: HEIGHT - 40,
+    const end = width - 20;
+    return { left, right: end, top: 12, bottom: HEIGHT - 40,
       xs: [x0, right], ys: [y0, top],
-      x: (v) => left + (Math.log10(v) - x0) / (right - x0) * (width - 12 - left),
+      x: (v) => left + (Math.log10(v) - x0) / (right - x0) * (end - left),
       y: (v) => HEIGHT - 40 - (Math.log10(v) - y0) / (top - y0) * (HEIGHT - 52) };
   }
 

@@ -73,15 +73,22 @@ const Summary = (() => {
     return h("div", { class: "tiles" }, parts);
   }
 
-  function engineText(engine) {
+  function engineText(view, engine) {
+    const polls = engine.host && view.layers.some((layer) => layer.job_cycles);
     let text = `${Format.frequency(engine.clock_hz || 0)}, busy ` +
-      `${Format.group(engine.busy_cycles || 0)} cycles`;
+      `${Format.group(engine.busy_cycles || 0)} cycles${polls ? ", polling included" : ""}`;
     if (engine.bound_cycles) {
       const gap = (engine.busy_cycles || 0) / engine.bound_cycles - 1;
       text += `, proven bound ${Format.group(engine.bound_cycles)} ` +
         `(${gap < 0 ? "" : "+"}${Format.percent(gap, 2)})`;
     }
     return text;
+  }
+
+  function engineLabel(engine) {
+    const name = Format.clean(engine.name);
+    const kind = engine.host ? "host" : "engine";
+    return name === kind ? name : `${kind} ${name}`;
   }
 
   function facts(view) {
@@ -92,7 +99,7 @@ const Summary = (() => {
     return Panel.facts([
       ["source", Format.clean(view.source)],
       ...(report.engines || []).map((engine) =>
-        [`${engine.host ? "host" : "engine"} ${Format.clean(engine.name)}`, engineText(engine)]),
+        [engineLabel(engine), engineText(view, engine)]),
       ["host share", totals.cycles && totals.host_cycles
         ? `${Format.percent(totals.host_cycles / totals.cycles, 1)} of cycles` : ""],
       ["recipe", Format.clean(report.recipe || "")],

@@ -13,7 +13,7 @@ const Tables = (() => {
   }
 
   const cellClass = (column) => [column.number && "number", column.name && "name",
-    column.bar && "bar", column.optional && "optional"].filter(Boolean).join(" ");
+    column.bar && "bar", column.optional && "optional", column.roomy && "roomy"].filter(Boolean).join(" ");
 
   function cell(column, row) {
     const change = column.change ? column.change(row) : 0;
@@ -25,7 +25,8 @@ const Tables = (() => {
   function heading(column, state, update) {
     const sorted = state.column === column;
     if (column.bar || !column.value) {
-      return h("th", { scope: "col", class: cellClass(column) || null }, column.title);
+      return h("th", { scope: "col", class: cellClass(column) || null },
+        column.title || h("span", { class: "hidden-label" }, "bar"));
     }
     return h("th", { scope: "col", class: cellClass(column) || null, "data-key": column.title,
       "aria-sort": sorted ? (state.descending ? "descending" : "ascending") : "none" },
@@ -54,7 +55,7 @@ const Tables = (() => {
   }
 
   // `columns`: title, text(row), value(row) to sort by, number, name, bar,
-  // optional (not on phones), change(row) (> 0 is worse), hint. `filter(row)`:
+  // optional (not on phones and paper), roomy (not on phones), change(row) (> 0 is worse), hint. `filter(row)`:
   // the text that is searched. `choice`: title, values, of(row). `foot`: texts.
   function make({ label, columns, rows, filter, choice, foot, filterLabel }) {
     const state = { column: null, descending: false, text: "", choice: "" };
@@ -85,7 +86,7 @@ const Tables = (() => {
     }
     update();
     const scroll = h("div", { class: rows.length > 24 ? "scroll tall" : "scroll",
-      tabindex: "0", role: "region", "aria-label": label }, table);
+      tabindex: "0", role: "region", "aria-label": `${label}, table` }, table);
     if (!filter) return [scroll];
     const tools = h("div", { class: "tools" },
       filterField(state, update, filterLabel || "Filter"),

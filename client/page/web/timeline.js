@@ -77,25 +77,34 @@ const Timeline = (() => {
     return paths;
   }
 
-  // Names of layers in runs of bars that are wide enough.
-  function labels(view, segments, scale, y, x0, x1) {
-    const texts = [];
-    for (let i = 0; i < segments.length;) {
-      const first = segments[i];
-      let last = first;
-      while (++i < segments.length && segments[i].layer === first.layer &&
-             segments[i].kind === first.kind &&
-             scale(segments[i].begin) - scale(last.end) < 1.5) {
-        last = segments[i];
+  // Neighbouring bars of one layer and kind.
+  function runsOf(segments, scale) {
+    const runs = [];
+    for (const segment of segments) {
+      const run = runs[runs.length - 1];
+      if (run && run.first.layer === segment.layer && run.first.kind === segment.kind &&
+          scale(segment.begin) - scale(run.last.end) < 1.5) {
+        run.last = segment;
+      } else {
+        runs.push({ first: segment, last: segment });
       }
+    }
+    return runs;
+  }
+
+  // A cut where a layer follows another one, and names where there is room.
+  function labels(view, segments, scale, y, x0, x1) {
+    return runsOf(segments, scale).map(({ first, last }) => {
       const left = Math.max(x0, scale(first.begin));
       const width = Math.min(x1, scale(last.end)) - left;
-      if (width < 40 || !LABELLED.has(Data.KINDS[first.kind].style)) continue;
-      if (first.busy < 0.8 * (first.end - first.begin)) continue;
+      const cut = width > 3 && left > x0
+        ? s("line", { x1: left, x2: left, y1: y, y2: y + BAR, class: "cut" }) : null;
+      const named = width >= 40 && LABELLED.has(Data.KINDS[first.kind].style) &&
+        first.busy >= 0.8 * (first.end - first.begin);
+      if (!named) return cut;
       const text = Format.clip(view.layerName(first.layer), Math.floor((width - 8) / LETTER));
-      texts.push(s("text", { x: left + 4, y: y + BAR / 2 + 4, class: "on-fill" }, text));
-    }
-    return texts;
+      return [cut, s("text", { x: left + 4, y: y + BAR / 2 + 4, class: "on-fill" }, text)];
+    });
   }
 
   function axis(state, scale, x0, x1, bottom) {
@@ -300,8 +309,7 @@ const Timeline = (() => {
     return Panel.section("timeline", "Timeline",
       "One inference, in cycles of the target's clock. " + (merged
         ? "The report merged short segments: the height of a bar is the share of it in which " +
-          "the unit works."
-        : "Drag to move; Ctrl and the wheel zoom."),
+          "the unit works. " : "") + "Drag to move; Ctrl and the wheel zoom.",
       controls(view, state), h("figure", {}, host,
         Panel.legend(kinds.map((kind) => [Data.KINDS[kind].style, Data.KINDS[kind].name]))),
       Panel.fold("Busy cycles as a table", table(view, total)));
