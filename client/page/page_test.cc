@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "client/exit_code.h"
 #include "client/report_diff.h"
@@ -33,12 +32,13 @@ std::string PageOf(const std::vector<PageReport>& reports) {
 }
 
 std::string DataOf(const std::string& page) {
-  constexpr absl::string_view kBegin =
+  const std::string begin_mark =
       "<script type=\"application/json\" id=\"data\">";
-  const size_t begin = page.find(kBegin);
+  const size_t begin = page.find(begin_mark);
   EXPECT_NE(begin, std::string::npos);
   const size_t end = page.find("</script>", begin);
-  return page.substr(begin + kBegin.size(), end - begin - kBegin.size());
+  return page.substr(begin + begin_mark.size(),
+                     end - begin - begin_mark.size());
 }
 
 Struct ParsedData(const std::string& page) {

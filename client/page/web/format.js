@@ -60,7 +60,10 @@ const Format = (() => {
     if (value < 9.995) return value.toFixed(2) + SPACE + "s";
     if (value < 59.95) return value.toFixed(1) + SPACE + "s";
     const whole = Math.round(value);
-    return `${Math.floor(whole / 60)}${SPACE}min ${whole % 60}${SPACE}s`;
+    const two = (part) => String(Math.floor(part)).padStart(2, "0");
+    return whole < 3600
+      ? `${Math.floor(whole / 60)}${SPACE}min ${two(whole % 60)}${SPACE}s`
+      : `${Math.floor(whole / 3600)}${SPACE}h ${two(whole % 3600 / 60)}${SPACE}min`;
   }
 
   const lower = (name) => String(name || "").toLowerCase().replace(/_/g, "-");
