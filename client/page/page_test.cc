@@ -200,7 +200,7 @@ TEST(ReportPageTest, IsSmall) {
 }
 
 TEST(ReportPageTest, IsRefusedWhereItIsTooLarge) {
-  const std::vector<PageReport> many(8, {"a.json", LargeReport(1000)});
+  const std::vector<PageReport> many(5, {"a.json", LargeReport(1000)});
   const absl::Status status = ReportPage(many).status();
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage);
   EXPECT_TRUE(absl::StrContains(GetErrorDetail(status)->fix, "fewer reports"))
