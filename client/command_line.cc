@@ -213,7 +213,8 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   }
   if (line.command != Command::kJobsCancel &&
       line.command != Command::kQuarantineRelease &&
-      line.command != Command::kReportDiff && line.names.size() > 1) {
+      line.command != Command::kReportDiff &&
+      line.command != Command::kReportHtml && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }
   const bool one_target = line.command == Command::kInspect ||
@@ -349,6 +350,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckCompare(given, line));
   EK_RETURN_IF_ERROR(CheckQuantizeData(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(given, line));
+  EK_RETURN_IF_ERROR(CheckPrintsOneThing(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
@@ -403,8 +405,13 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckMetric(line, FullName(&app)));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   if (line.command == Command::kReportBaseline ||
-      line.command == Command::kReportShow) {
+      line.command == Command::kReportShow ||
+      line.command == Command::kReportExport) {
     line.names = {raw.a};
+  }
+  if (line.command == Command::kReportExport) {
+    EK_ASSIGN_OR_RETURN(line.export_format,
+                        ParseExportFormat(raw.export_format));
   }
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   EK_RETURN_IF_ERROR(CheckNamesAreText(line));

@@ -47,6 +47,8 @@ enum class Command {
   kReportShow,
   kReportDiff,
   kReportBaseline,
+  kReportHtml,
+  kReportExport,
   kCompletion,  // `text` is what to print.
   kMan,         // Likewise.
 };
@@ -92,7 +94,7 @@ struct CommandLine {
   std::string data;
   std::string calibration;
   // compile: a folder; run: a .npz file; report baseline: a .json file;
-  // quantize: an .onnx file.
+  // quantize: an .onnx file; report html, report export: a file.
   std::string output;
   std::vector<v1::InputTransform> transforms;
   std::vector<v1::DimensionBinding> dimensions;
@@ -120,10 +122,11 @@ struct CommandLine {
   absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | log | cancel, quarantine
-  // release, report show | diff | baseline, completion, man.
+  // release, report show | diff | baseline | html | export, completion, man.
   std::vector<std::string> names;
-  RegressionLimits regression;  // report diff.
-  JobFilter job_filter;         // jobs list.
+  RegressionLimits regression;                       // report diff.
+  ExportFormat export_format = ExportFormat::kJson;  // report export.
+  JobFilter job_filter;                              // jobs list.
   SweepLine sweep;
   bool list_pages = false;  // man.
 };

@@ -42,6 +42,9 @@ std::string Describe(const CommandLine& line) {
   add("data", line.data);
   add("calibration", line.calibration);
   add("output", line.output);
+  if (line.export_format != ExportFormat::kJson) {
+    add("format", std::to_string(static_cast<int>(line.export_format)));
+  }
   add("inputs",
       line.transforms.empty() ? "" : std::to_string(line.transforms.size()));
   add("method", line.calibration_method.has_value()
@@ -176,6 +179,13 @@ TEST(ParseCommandLineTest, Accepts) {
        Command::kReportDiff,
        "names=a|b max_regression=2 max_accuracy_drop=0.5"},
       {"report baseline 42", Command::kReportBaseline, "names=42"},
+      {"report html a.json b.json last -o c.html", Command::kReportHtml,
+       "output=c.html names=a.json|b.json|last"},
+      {"report html a.json --target t --target u", Command::kReportHtml,
+       "targets=t|u names=a.json"},
+      {"report export a.json --format perfetto -o c", Command::kReportExport,
+       "output=c format=3 names=a.json"},
+      {"report export 42 --format json", Command::kReportExport, "names=42"},
       {"report baseline a.json -o b.json", Command::kReportBaseline,
        "output=b.json names=a.json"},
       {"compile m --target t --max-cycles 1.5M --max-latency 2ms",
@@ -403,6 +413,13 @@ TEST(ParseCommandLineTest, Refuses) {
        "--max-accuracy-drop must be between 0 and 100, got 200", "0.5"},
       {"report baseline", "SOURCE is required", "report baseline --help"},
       {"report baseline 1 2", "unexpected argument '2'", ""},
+      {"report html", "SOURCE is required", "report html --help"},
+      {"report html a.json --json", "--json needs -o", "give -o"},
+      {"report export 1", "--format is required", "report export --help"},
+      {"report export 1 2 --format csv", "unexpected argument '2'", ""},
+      {"report export 1 --format html", "'html' is not a format",
+       "edgekiln report html"},
+      {"report export 1 --format csv --json", "--json needs -o", "give -o"},
       {"report diff 1 2 --target a --target b --target c",
        "two reports have two targets", "once or twice"},
       {"profile m --target t --class urgent", "'urgent' is not a job class",
@@ -483,6 +500,8 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
                               "report show",
                               "report diff",
                               "report baseline",
+                              "report html",
+                              "report export",
                               "completion",
                               "man"}) {
     std::vector<std::string> args = Split(command);

@@ -1,5 +1,7 @@
 #include "client/help.h"
 
+#include "client/report_help.h"
+
 namespace edgekiln::client {
 namespace {
 
@@ -263,49 +265,6 @@ A file holds groups of models, targets, recipes and varied keys:
 proto/edgekiln/v1/sweep.proto has all keys; an unknown one is an error.
 )";
 
-constexpr char kReportShow[] = R"(Examples:
-  edgekiln report show last
-      What the newest job printed, once more.
-  edgekiln report show j06540c2 --target dla-64-o-512k --json > report.json
-      One target of a job, named by the first characters of its id.
-  edgekiln report show report.json
-      A file that --json wrote, for people.
-
-With several targets and --json: a list of Reports instead of one Report. The
-exit code is that of the first target that failed, else 0.
-)";
-
-constexpr char kReportDiff[] = R"(Examples:
-  edgekiln report diff 41 42
-      Two jobs: totals, and the layers that changed, largest change first.
-  edgekiln profile net.tflite --target dla-64-o-512k --json > new.json
-  edgekiln report diff main.json new.json --max-regression 2%
-      In CI, without a daemon: exit code 3 if cycles or a memory of the target
-      grew by more than 2 %. Reports on several targets are compared target by
-      target.
-  edgekiln report diff main.json new.json --max-accuracy-drop 0.5
-      Exit code 3 if accuracy fell by more than half a percentage point.
-  edgekiln report diff 42 42 --target dla-64-o-512k --target dla-128-i-1m
-      One job's reports on two chips.
-
-A and B are jobs (`last` is the newest one), what --json printed, or files of
-`edgekiln report baseline`.
-With several targets and --json: a list of diffs instead of one.
-)";
-
-constexpr char kReportBaseline[] = R"(Examples:
-  edgekiln profile net.tflite --target a --target b --json > new.json
-  edgekiln report baseline new.json -o baseline.json
-      Then commit baseline.json.
-  edgekiln report diff baseline.json new.json --max-regression 2%
-      In CI, against the next new.json.
-  edgekiln report baseline 42
-      Of a job.
-
-A baseline is the report without what differs from run to run: job_id, stages[]
-and gates[]. The same model, targets and options give the same bytes.
-)";
-
 }  // namespace
 
 std::string HelpHeader() {
@@ -347,18 +306,12 @@ std::string HelpFooter(Command command) {
       return kQuarantineList;
     case Command::kQuarantineRelease:
       return kQuarantineRelease;
-    case Command::kReportShow:
-      return kReportShow;
-    case Command::kReportDiff:
-      return kReportDiff;
-    case Command::kReportBaseline:
-      return kReportBaseline;
     case Command::kCompletion:
       return kCompletion;
     case Command::kMan:
       return kMan;
     default:
-      return "";
+      return ReportHelpFooter(command);
   }
 }
 

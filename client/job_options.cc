@@ -37,6 +37,14 @@ void AddSource(CLI::App& app, RawOptions& raw) {
       ->required();
 }
 
+void AddReportTarget(CLI::App& app, RawOptions& raw) {
+  app.add_option("--target", raw.line.targets,
+                 WrapHelp("Only the report on this target; may be given "
+                          "several times. Without it all of them"))
+      ->type_name("T")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void AddJobCommands(CLI::App& root, RawOptions& raw) {
@@ -82,11 +90,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* app = AddCommand(*group, raw, Command::kReportShow, "show",
                              "The reports of a job, as it printed them");
   AddSource(*app, raw);
-  app->add_option("--target", raw.line.targets,
-                  WrapHelp("Only the report on this target; may be given "
-                           "several times. Without it all of them"))
-      ->type_name("T")
-      ->allow_extra_args(false);
+  AddReportTarget(*app, raw);
   AddStages(*app, raw);
 
   app = AddCommand(*group, raw, Command::kReportDiff, "diff",
@@ -122,6 +126,31 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
                    "A report to commit and to compare with later");
   AddSource(*app, raw);
   AddOutput(*app, raw, false, "OUT.json",
+            "Where to put it; without it, the standard output");
+
+  app = AddCommand(*group, raw, Command::kReportHtml, "html",
+                   "A page to look at: one file, without a network");
+  app->add_option(
+         "SOURCE", raw.line.names,
+         WrapHelp("Jobs (ids, the first characters of them, or `last`), or "
+                  "files that --json wrote. The others are compared with the "
+                  "first one"))
+      ->type_name("JOB|FILE")
+      ->required();
+  AddReportTarget(*app, raw);
+  AddOutput(*app, raw, false, "OUT.html",
+            "Where to put it; without it, the standard output");
+
+  app = AddCommand(*group, raw, Command::kReportExport, "export",
+                   "A report for spreadsheets, merge requests and Perfetto");
+  AddSource(*app, raw);
+  app->add_option("--format", raw.export_format,
+                  WrapHelp("csv, a line per layer; markdown, a summary; "
+                           "perfetto, a trace; json, as --json prints it"))
+      ->type_name("csv|markdown|perfetto|json")
+      ->required();
+  AddReportTarget(*app, raw);
+  AddOutput(*app, raw, false, "FILE",
             "Where to put it; without it, the standard output");
 }
 

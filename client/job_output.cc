@@ -280,11 +280,12 @@ absl::Status CheckOutputFile(const std::string& path,
 }
 
 absl::Status CheckKeepsInputs(const CommandLine& line) {
-  for (const std::string* const input :
-       {&line.model, &line.document, &line.data, &line.calibration,
-        &line.quantization}) {
+  std::vector<std::string> inputs = {line.model, line.document, line.data,
+                                     line.calibration, line.quantization};
+  inputs.insert(inputs.end(), line.names.begin(), line.names.end());
+  for (const std::string& input : inputs) {
     std::error_code error;
-    if (std::filesystem::equivalent(line.output, *input, error) && !error) {
+    if (std::filesystem::equivalent(line.output, input, error) && !error) {
       return CannotWrite(line.output, "this command reads it");
     }
   }

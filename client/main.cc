@@ -28,6 +28,7 @@
 #include "client/commands/quantize.h"
 #include "client/commands/quarantine.h"
 #include "client/commands/report.h"
+#include "client/commands/report_files.h"
 #include "client/commands/run.h"
 #include "client/commands/sweep.h"
 #include "client/commands/targets.h"
@@ -40,6 +41,7 @@
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
+#include "client/report_sources.h"
 
 namespace edgekiln::client {
 namespace {
@@ -96,7 +98,9 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
   if (line.command != Command::kReportShow &&
       line.command != Command::kReportDiff &&
-      line.command != Command::kReportBaseline) {
+      line.command != Command::kReportBaseline &&
+      line.command != Command::kReportHtml &&
+      line.command != Command::kReportExport) {
     return true;
   }
   return std::any_of(line.names.begin(), line.names.end(),
@@ -210,6 +214,10 @@ absl::Status Dispatch(CommandContext& context) {
       return RunReportDiff(context);
     case Command::kReportBaseline:
       return RunReportBaseline(context);
+    case Command::kReportHtml:
+      return RunReportHtml(context);
+    case Command::kReportExport:
+      return RunReportExport(context);
     case Command::kHelp:
     case Command::kVersion:
     case Command::kCompletion:

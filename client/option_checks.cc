@@ -18,6 +18,15 @@ absl::Status CheckFileNames(const CLI::App& app) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPrintsOneThing(const CommandLine& line) {
+  const bool writes = line.command == Command::kReportHtml ||
+                      line.command == Command::kReportExport;
+  if (!writes || !line.json || !line.output.empty()) return absl::OkStatus();
+  return UsageError("--json needs -o here", "edgekiln report",
+                    "a file for what is not JSON",
+                    "give -o, or leave --json out");
+}
+
 absl::Status CheckCompare(const Given& given, const CommandLine& line) {
   if (!line.compare) return absl::OkStatus();
   for (const char* option :

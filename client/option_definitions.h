@@ -43,6 +43,7 @@ struct RawOptions {
   int64_t label_offset = 0;
   std::string job_states;  // jobs list.
   std::string since;
+  std::string export_format;
   std::string a;  // report diff.
   std::string b;
 };

@@ -217,6 +217,16 @@ absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text) {
       "host convert on the clock");
 }
 
+absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text) {
+  if (text == "json") return ExportFormat::kJson;
+  if (text == "csv") return ExportFormat::kCsv;
+  if (text == "markdown") return ExportFormat::kMarkdown;
+  if (text == "perfetto") return ExportFormat::kPerfetto;
+  return UsageError(absl::StrCat("'", text, "' is not a format"), "--format",
+                    "json, csv, markdown or perfetto",
+                    "for a page to look at use: edgekiln report html");
+}
+
 absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {
   if (text == "all") return v1::ALL;
   if (text == "paying") return v1::PAYING;

@@ -34,6 +34,11 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 
+// What `report export` writes.
+enum class ExportFormat { kJson, kCsv, kMarkdown, kPerfetto };
+// "json", "csv", "markdown" or "perfetto".
+absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text);
+
 // "int" or "float".
 absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);
 

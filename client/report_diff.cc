@@ -361,7 +361,7 @@ absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,
   std::vector<v1::Report> reports;
   for (v1::Report& report : *parsed.mutable_reports()) {
     if (report.layers_size() == 0 && !report.has_totals() &&
-        !report.has_error()) {
+        !report.has_quantized() && !report.has_error()) {
       return NotAReport(source, "it has neither layers nor totals");
     }
     if (!IsPossible(report)) {

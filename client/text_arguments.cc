@@ -51,7 +51,9 @@ absl::Status CheckNamesAreText(const CommandLine& line) {
   const bool files = line.command == Command::kTargetsCheck ||
                      line.command == Command::kReportShow ||
                      line.command == Command::kReportDiff ||
-                     line.command == Command::kReportBaseline;
+                     line.command == Command::kReportBaseline ||
+                     line.command == Command::kReportHtml ||
+                     line.command == Command::kReportExport;
   for (const std::string& name : line.names) {
     if (!files) EK_RETURN_IF_ERROR(CheckIsText(name, "NAME"));
   }

@@ -2,106 +2,32 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
-#include "client/job_id.h"
 #include "client/job_output.h"
 #include "client/regression.h"
 #include "client/render/json.h"
 #include "client/render/report_diff.h"
 #include "client/report_diff.h"
+#include "client/report_sources.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
 
-constexpr int64_t kMaxReportBytes = int64_t{64} << 20;
-
 // What one run or its caller put in; the rest is the same for everybody.
 std::set<std::string> VolatileFields() { return {"job_id", "stages", "gates"}; }
 
-absl::StatusOr<std::vector<v1::Report>> ReadReports(const std::string& path,
-                                                    CommandContext& context) {
-  const absl::StatusOr<std::string> json =
-      context.files.Read(path, kMaxReportBytes);
-  if (!json.ok()) {
-    return UsageError(
-        absl::StrCat("'", path, "' ",
-                     absl::IsNotFound(json.status()) ? "does not exist"
-                                                     : "cannot be read"),
-        path, absl::StrCat("a file of at most ", FormatBytes(kMaxReportBytes)),
-        "check the path");
-  }
-  return ParseReports(*json, path);
-}
-
-absl::StatusOr<std::vector<v1::Report>> FetchReports(const std::string& id,
-                                                     CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.GetJob(id));
-  std::vector<v1::Report> reports;
-  for (int target = 0; target < job.reports(); ++target) {
-    EK_ASSIGN_OR_RETURN(reports.emplace_back(),
-                        context.connection.GetReport(id, target));
-  }
-  if (!reports.empty()) return reports;
-  if (job.has_error()) return StatusFromProto(job.error());
-  return UsageError(absl::StrCat("job ", id, " has no report"), id,
-                    "a job that profiled, validated or compiled, and has ended",
-                    absl::StrCat("see edgekiln jobs show ", id));
-}
-
-// What one argument names.
-struct Side {
-  std::string source;                    // A path, or the whole id of a job.
-  std::vector<v1::Report> reports = {};  // At least one.
-  std::map<std::string, const v1::Report*> by_target = {};
-};
-
-absl::StatusOr<Side> LoadSide(const std::string& source,
-                              CommandContext& context) {
-  Side side{.source = source};
-  if (NamesReportFile(context.files, source)) {
-    EK_ASSIGN_OR_RETURN(side.reports, ReadReports(source, context), source);
-  } else {
-    EK_ASSIGN_OR_RETURN(side.source,
-                        ResolveJobId(source, JobUse::kRead, context));
-    EK_ASSIGN_OR_RETURN(side.reports, FetchReports(side.source, context),
-                        side.source);
-  }
-  for (const v1::Report& report : side.reports) {
-    side.by_target.emplace(report.target_name(), &report);
-  }
-  return side;
-}
-
-absl::StatusOr<const v1::Report*> FindReport(const Side& side,
-                                             const std::string& target,
-                                             absl::string_view fix) {
-  const auto found = side.by_target.find(target);
-  if (found != side.by_target.end()) return found->second;
-  return UsageError(
-      absl::StrCat("'", side.source, "' has no report of ", target),
-      side.source,
-      absl::StrCat("one of the targets ",
-                   absl::StrJoin(side.by_target, ", ",
-                                 [](std::string* out, const auto& entry) {
-                                   absl::StrAppend(out, entry.first);
-                                 })),
-      fix);
-}
-
 // The report of a target, or, for an empty name, the first.
-absl::StatusOr<const v1::Report*> Choose(const Side& side,
+absl::StatusOr<const v1::Report*> Choose(const ReportSource& side,
                                          const std::string& target) {
   const v1::Report* report = &side.reports.front();
   if (!target.empty()) {
@@ -121,8 +47,9 @@ struct Pair {
   const v1::Report* b = nullptr;
 };
 
-absl::Status AddPair(const Side& a, const std::string& a_target, const Side& b,
-                     const std::string& b_target, std::vector<Pair>& pairs) {
+absl::Status AddPair(const ReportSource& a, const std::string& a_target,
+                     const ReportSource& b, const std::string& b_target,
+                     std::vector<Pair>& pairs) {
   Pair pair;
   EK_ASSIGN_OR_RETURN(pair.a, Choose(a, a_target));
   EK_ASSIGN_OR_RETURN(pair.b, Choose(b, b_target));
@@ -132,7 +59,8 @@ absl::Status AddPair(const Side& a, const std::string& a_target, const Side& b,
 
 // Which report is compared with which: what --target says; else the only one
 // with the only one; else each of B with A's of the same target.
-absl::StatusOr<std::vector<Pair>> Match(const Side& a, const Side& b,
+absl::StatusOr<std::vector<Pair>> Match(const ReportSource& a,
+                                        const ReportSource& b,
                                         const std::vector<std::string>& names) {
   std::vector<Pair> pairs;
   if (!names.empty()) {
@@ -150,7 +78,7 @@ absl::StatusOr<std::vector<Pair>> Match(const Side& a, const Side& b,
 
 // "only in A: dla-64"; empty if all of A's targets were compared, or one was
 // asked for.
-std::string LeftOut(const Side& a, const std::vector<Pair>& pairs,
+std::string LeftOut(const ReportSource& a, const std::vector<Pair>& pairs,
                     const std::vector<std::string>& names) {
   if (!names.empty()) return "";
   std::set<const v1::Report*> compared;
@@ -196,21 +124,11 @@ std::string BaselineJson(std::vector<v1::Report> reports) {
 
 }  // namespace
 
-bool NamesReportFile(FileSystem& files, const std::string& source) {
-  return absl::StrContains(source, '/') || absl::EndsWith(source, ".json") ||
-         files.Stat(source).ok();
-}
-
 absl::Status RunReportShow(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const Side side,
-                      LoadSide(context.line.names[0], context));
-  std::vector<v1::Report> shown;
-  for (const std::string& target : context.line.targets) {
-    EK_ASSIGN_OR_RETURN(const v1::Report* report,
-                        FindReport(side, target, "name one of them"));
-    shown.push_back(*report);
-  }
-  if (context.line.targets.empty()) shown = side.reports;
+  EK_ASSIGN_OR_RETURN(const ReportSource side,
+                      LoadReportSource(context.line.names[0], context));
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> shown,
+                      SelectReports(side, context.line.targets));
   PrintReportList(shown, context);
   for (const v1::Report& report : shown) {
     if (!report.has_error()) continue;
@@ -221,8 +139,10 @@ absl::Status RunReportShow(CommandContext& context) {
 
 absl::Status RunReportDiff(CommandContext& context) {
   const CommandLine& line = context.line;
-  EK_ASSIGN_OR_RETURN(const Side a, LoadSide(line.names[0], context));
-  EK_ASSIGN_OR_RETURN(const Side b, LoadSide(line.names[1], context));
+  EK_ASSIGN_OR_RETURN(const ReportSource a,
+                      LoadReportSource(line.names[0], context));
+  EK_ASSIGN_OR_RETURN(const ReportSource b,
+                      LoadReportSource(line.names[1], context));
   EK_ASSIGN_OR_RETURN(const std::vector<Pair> pairs, Match(a, b, line.targets));
   std::vector<v1::ReportDiff> diffs;
   diffs.reserve(pairs.size());
@@ -236,7 +156,8 @@ absl::Status RunReportDiff(CommandContext& context) {
 absl::Status RunReportBaseline(CommandContext& context) {
   const std::string& output = context.line.output;
   if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
-  EK_ASSIGN_OR_RETURN(Side side, LoadSide(context.line.names[0], context));
+  EK_ASSIGN_OR_RETURN(ReportSource side,
+                      LoadReportSource(context.line.names[0], context));
   for (const v1::Report& report : side.reports) {
     if (!report.has_error()) continue;
     return Annotate(StatusFromProto(report.error()), side.source);

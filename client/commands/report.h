@@ -3,10 +3,7 @@
 
 // `edgekiln report diff` and `report baseline`.
 
-#include <string>
-
 #include "absl/status/status.h"
-#include "base/file.h"
 #include "client/command_context.h"
 
 namespace edgekiln::client {
@@ -22,10 +19,6 @@ absl::Status RunReportDiff(CommandContext& context);
 
 // Writes reports without what differs from run to run, sorted by target.
 absl::Status RunReportBaseline(CommandContext& context);
-
-// Whether a source of `report show`, `diff` or `baseline` is a file and not a
-// job: a path with '/', or ending in .json, or an existing file.
-bool NamesReportFile(FileSystem& files, const std::string& source);
 
 }  // namespace edgekiln::client
 

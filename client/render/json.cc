@@ -21,6 +21,11 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+enum class Form {
+  kIndented,
+  kCompact,  // No spaces; fields with their default value are left out.
+};
+
 template <typename Float>
 std::string ShortestFloat(Float value) {
   if (std::isnan(value)) return "\"NaN\"";
@@ -90,8 +95,9 @@ std::string DurationText(const Message& message) {
 class Printer {
  public:
   // Without these fields of the outermost message.
-  explicit Printer(std::set<std::string> without = {})
-      : without_(std::move(without)) {}
+  explicit Printer(std::set<std::string> without = {},
+                   Form form = Form::kIndented)
+      : without_(std::move(without)), form_(form) {}
 
   std::string Print(const Message& message) {
     out_.clear();
@@ -114,15 +120,13 @@ class Printer {
     bool first = true;
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
-      if (!field.is_repeated() && field.has_presence() &&
-          !message.GetReflection()->HasField(message, &field)) {
-        continue;
-      }
+      if (IsLeftOut(message, field)) continue;
       if (depth == 0 && without_.contains(field.name())) continue;
       if (!first) out_ += ',';
       first = false;
       NewLine(depth + 1);
-      absl::StrAppend(&out_, "\"", field.name(), "\": ");
+      absl::StrAppend(&out_, "\"", field.name(),
+                      form_ == Form::kCompact ? "\":" : "\": ");
       if (field.is_repeated()) {
         PrintList(message, field, depth + 1);
       } else {
@@ -133,7 +137,18 @@ class Printer {
     out_ += '}';
   }
 
+  bool IsLeftOut(const Message& message, const FieldDescriptor& field) const {
+    const Reflection& reflection = *message.GetReflection();
+    if (field.is_repeated()) {
+      return form_ == Form::kCompact &&
+             reflection.FieldSize(message, &field) == 0;
+    }
+    return (field.has_presence() || form_ == Form::kCompact) &&
+           !reflection.HasField(message, &field);
+  }
+
   void NewLine(int depth) {
+    if (form_ == Form::kCompact) return;
     out_ += '\n';
     out_.append(2 * static_cast<size_t>(depth), ' ');
   }
@@ -146,7 +161,7 @@ class Printer {
     const bool tall = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     out_ += '[';
     for (int i = 0; i < size; ++i) {
-      if (i > 0) out_ += tall ? "," : ", ";
+      if (i > 0) out_ += tall || form_ == Form::kCompact ? "," : ", ";
       if (tall) {
         NewLine(depth + 1);
         PrintMessage(reflection.GetRepeatedMessage(message, &field, i),
@@ -234,6 +249,7 @@ class Printer {
   }
 
   const std::set<std::string> without_;
+  const Form form_;
   std::string out_;
 };
 
@@ -266,7 +282,13 @@ std::string ToJson(const Message& message,
   return Printer(without).Print(message) + "\n";
 }
 
+std::string ToJsonCompact(const Message& message) {
+  return Printer({}, Form::kCompact).Print(message);
+}
+
 std::string JsonString(absl::string_view text) { return Quoted(text); }
+
+std::string JsonNumber(double value) { return ShortestFloat(value); }
 
 std::string ToJsonLine(const Message& message) {
   return OnOneLine(ToJson(message));

@@ -24,11 +24,17 @@ namespace edgekiln::client {
 
 // `text`, which is UTF-8, in quotes.
 std::string JsonString(absl::string_view text);
+// The shortest text that reads back equal.
+std::string JsonNumber(double value);
 
 // Indented, ending in a newline. Fields of the message itself that are in
 // `without` are left out.
 std::string ToJson(const google::protobuf::Message& message,
                    const std::set<std::string>& without = {});
+
+// As short as it gets, without a newline: no spaces, and fields that are zero
+// or empty are left out.
+std::string ToJsonCompact(const google::protobuf::Message& message);
 
 // A JSON array of the messages.
 std::string ToJsonArray(

@@ -153,5 +153,24 @@ TEST(ToJsonLineTest, IsTheSameDocumentWithoutLayout) {
             "{\"stage\": {\"name\": \"\",");
 }
 
+TEST(ToJsonCompactTest, LeavesOutWhatIsZeroOrEmpty) {
+  v1::Report report;
+  report.set_job_id("a b");
+  report.mutable_memory();  // There, and empty.
+  report.mutable_accuracy()->set_top5_value(0);
+  report.mutable_totals()->set_cycles(7);
+  report.mutable_totals()->set_fidelity(v1::EXACT);
+  v1::TensorUse& tensor = *report.add_tensors();
+  tensor.set_bytes(1);
+  EXPECT_EQ(ToJsonCompact(report),
+            "{\"job_id\":\"a b\",\"totals\":{\"cycles\":7,\"fidelity\":"
+            "\"EXACT\"},\"memory\":{},\"accuracy\":{\"top5_value\":0},"
+            "\"tensors\":[{\"bytes\":1}]}");
+  v1::TensorType type;
+  type.add_shape(1);
+  type.add_shape(0);
+  EXPECT_EQ(ToJsonCompact(type), "{\"shape\":[1,0]}");
+}
+
 }  // namespace
 }  // namespace edgekiln::client

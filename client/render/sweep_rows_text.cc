@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "client/render/csv.h"
 #include "client/render/json.h"
 #include "client/render/text.h"
 
@@ -27,25 +27,6 @@ std::string ValuesJson(const v1::SweepRow& row) {
                      value.dropped() ? "null" : JsonString(value.value())));
   }
   return absl::StrCat("{", absl::StrJoin(values, ", "), "}");
-}
-
-// As RFC 4180 has it; and no spreadsheet takes it for a formula.
-std::string Field(const std::string& text) {
-  const bool formula =
-      !text.empty() && (text[0] == '=' || text[0] == '+' || text[0] == '-' ||
-                        text[0] == '@' || text[0] == '\t' || text[0] == '\r');
-  const std::string safe = formula ? absl::StrCat("'", text) : text;
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
-  return absl::StrCat("\"", absl::StrReplaceAll(safe, {{"\"", "\"\""}}), "\"");
-}
-
-std::string Line(const std::vector<std::string>& fields) {
-  return absl::StrCat(
-      absl::StrJoin(fields, ",",
-                    [](std::string* out, const std::string& field) {
-                      *out += Field(field);
-                    }),
-      "\r\n");
 }
 
 std::vector<std::string> MemoryNames(const std::vector<v1::SweepRow>& rows) {
@@ -152,9 +133,9 @@ std::string RowsToCsv(const SweepRows& all) {
   }
   titles.insert(titles.end(), {"accuracy", "same_as", "job", "error", "metric",
                                "disagreement", "fidelity"});
-  std::string out = Line(titles);
+  std::string out = CsvLine(titles);
   for (const v1::SweepRow& row : rows) {
-    out += Line(Fields(row, keys, memories));
+    out += CsvLine(Fields(row, keys, memories));
   }
   return out;
 }
