@@ -1,5 +1,6 @@
 #include "tests/bench/diana/compile.h"
 
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -23,10 +24,12 @@ absl::StatusOr<std::string> TextOfDiana() {
 }  // namespace
 
 absl::StatusOr<DianaCompiler> DianaCompiler::Create(std::string edgekiln,
-                                                    std::string shared) {
+                                                    std::string shared,
+                                                    std::string variants) {
   DianaCompiler compiler;
   compiler.edgekiln_ = std::move(edgekiln);
   compiler.shared_ = std::move(shared);
+  compiler.variants_ = std::move(variants);
   compiler.folder_ = std::make_shared<ScratchFolder>();
   EK_ASSIGN_OR_RETURN(const v1::ResolvedTarget target,
                       target::ResolveTarget("extends: \"diana\""));
@@ -44,8 +47,16 @@ absl::StatusOr<DianaCompiler> DianaCompiler::Create(std::string edgekiln,
 
 std::string DianaCompiler::ModelOf(const Published& network,
                                    const Column& column) const {
-  return absl::StrCat(shared_, "/models/htvm_", network.model, "_",
-                      column.models, ".onnx");
+  const std::string file =
+      absl::StrCat("htvm_", network.model, "_", column.models, ".onnx");
+  const std::string shared = absl::StrCat(shared_, "/models/", file);
+  if (variants_.empty() || std::filesystem::exists(shared)) return shared;
+  return absl::StrCat(variants_, "/", file);
+}
+
+bool DianaCompiler::HasModel(const Published& network,
+                             const Column& column) const {
+  return std::filesystem::exists(ModelOf(network, column));
 }
 
 absl::StatusOr<std::string> DianaCompiler::Compile(

@@ -17,12 +17,15 @@ namespace edgekiln::bench {
 // Compiles networks with the command line. Not thread-safe.
 class DianaCompiler {
  public:
-  // `edgekiln` is the command, `shared` has models/.
+  // `edgekiln` is the command, `shared` has models/; models that are not there
+  // are looked for in `variants`.
   static absl::StatusOr<DianaCompiler> Create(std::string edgekiln,
-                                              std::string shared);
+                                              std::string shared,
+                                              std::string variants);
 
   const std::string& edgekiln() const { return edgekiln_; }
   std::string ModelOf(const Published& network, const Column& column) const;
+  bool HasModel(const Published& network, const Column& column) const;
 
   // The folder of the bundle. `target` is a name or a file.
   absl::StatusOr<std::string> Compile(const Published& network,
@@ -42,6 +45,7 @@ class DianaCompiler {
  private:
   std::string edgekiln_;
   std::string shared_;
+  std::string variants_;
   v1::Machine machine_;
   int64_t tile_cycles_ = 0;
   std::shared_ptr<ScratchFolder> folder_;

@@ -2,7 +2,11 @@
 // II, its text, Figs. 4 and 5, sizes, and the fit behind the target's
 // parameters.
 //
-//   bench_diana [--edgekiln FILE] [--shared DIR] [--only PART ..]
+//   bench_diana [--edgekiln FILE] [--shared DIR] [--variants DIR]
+//               [--only PART ..]
+//
+// The analog columns need what `make_htvm_variants.py --engine analog` of the
+// shared models writes, in --variants.
 //
 // Published figures do not count what brings a network's input and output into
 // the array's layout; nor do these.
@@ -19,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
+#include "tests/bench/diana/arrays.h"
 #include "tests/bench/diana/budgets.h"
 #include "tests/bench/diana/compile.h"
 #include "tests/bench/diana/fit.h"
@@ -33,12 +38,12 @@ double Percent(int64_t cycles, double ms) {
   return 100 * (static_cast<double>(cycles) / (ms * kCyclesPerMs) - 1);
 }
 
-// Full cycles of recipe `recipe`; nothing if the column does not exist yet.
+// Full cycles of recipe `recipe`; nothing without a model for the column.
 absl::StatusOr<std::optional<double>> FullOf(const DianaCompiler& compiler,
                                              const Published& network,
                                              const Column& column,
                                              const char* recipe) {
-  if (!column.exists) return std::nullopt;
+  if (!compiler.HasModel(network, column)) return std::nullopt;
   EK_ASSIGN_OR_RETURN(const ProgramFigures figures,
                       compiler.Figures(network, column, column.target, recipe));
   return static_cast<double>(figures.sum.full);
@@ -134,6 +139,11 @@ absl::Status Main(const DianaCompiler& compiler,
   };
   int beyond = 0;
   EK_ASSIGN_OR_RETURN(const Networks networks, PrintTable(compiler, beyond));
+  if (wanted("arrays")) {
+    EK_ASSIGN_OR_RETURN(const int wrong,
+                        PrintArrays(compiler, networks.cycles));
+    beyond += wrong;
+  }
   if (wanted("fit")) beyond += PrintFit(networks.htvm);
   if (wanted("speed")) PrintSpeed(networks.cycles);
   if (wanted("spent")) PrintSpentOf(networks);
@@ -157,16 +167,20 @@ int main(int argc, char** argv) {
       std::filesystem::read_symlink("/proc/self/exe").parent_path() /
       "edgekiln";
   std::string shared = EK_SHARED_DIR;
+  std::string variants;
   std::vector<std::string> only;
   CLI::App app("The networks of HTVM's Table I on DIANA");
   app.add_option("--edgekiln", edgekiln, "The command line")
       ->capture_default_str();
   app.add_option("--shared", shared, "Where models/ is")->capture_default_str();
-  app.add_option("--only", only,
-                 "Beside Table I: fit, speed, spent, losses, sizes, budgets");
+  app.add_option("--variants", variants,
+                 "Where make_htvm_variants.py --engine analog wrote to");
+  app.add_option(
+      "--only", only,
+      "Beside Table I: arrays, fit, speed, spent, losses, sizes, budgets");
   CLI11_PARSE(app, argc, argv);
   const auto compiler =
-      edgekiln::bench::DianaCompiler::Create(edgekiln, shared);
+      edgekiln::bench::DianaCompiler::Create(edgekiln, shared, variants);
   const absl::Status status = compiler.ok()
                                   ? edgekiln::bench::Main(*compiler, only)
                                   : compiler.status();

@@ -52,14 +52,17 @@ int64_t BlockCycles(const JobVariables& v, v1::RegisterJobs::Kernel kernel) {
 class Reader {
  public:
   Reader(const v1::Program& program, const v1::Machine& machine,
-         const target::RegisterJobsView& view, target::HostCosts costs,
+         std::vector<target::RegisterJobsView> views, target::HostCosts costs,
          int64_t tile_cycles)
       : program_(program),
         machine_(machine),
-        view_(view),
+        views_(std::move(views)),
         costs_(std::move(costs)),
-        tile_cycles_(tile_cycles),
-        held_(view.jobs().registers_size(), 0) {}
+        tile_cycles_(tile_cycles) {
+    for (const target::RegisterJobsView& view : views_) {
+      held_.emplace_back(view.jobs().registers_size(), 0);
+    }
+  }
 
   absl::StatusOr<ProgramFigures> Run() {
     for (const v1::Program::Layer& layer : program_.layers()) {
@@ -108,25 +111,38 @@ class Reader {
   }
 
   absl::Status AddJob(const v1::Program::RegisterWrites& writes) {
+    const target::RegisterJobsView& view = views_[writes.engine()];
+    std::vector<int64_t>& held = held_[writes.engine()];
     for (const auto& write : writes.writes()) {
-      const int32_t at = view_.FindRegister(write.offset());
-      if (at >= 0) held_[at] = view_.Held(at, write.value());
+      const int32_t at = view.FindRegister(write.offset());
+      if (at >= 0) held[at] = view.Held(at, write.value());
     }
     const std::vector<uint32_t> words(writes.record().words().begin(),
                                       writes.record().words().end());
-    view_.HeldInRecord(words, absl::MakeSpan(held_));
-    EK_ASSIGN_OR_RETURN(const JobVariables variables, view_.Decode(held_));
-    const int32_t position = view_.FindCode(variables[JobVariable::kKernel]);
+    view.HeldInRecord(words, absl::MakeSpan(held));
+    EK_ASSIGN_OR_RETURN(const JobVariables variables, view.Decode(held));
+    const int32_t position = view.FindCode(variables[JobVariable::kKernel]);
     EK_ASSIGN_OR_RETURN(const int64_t occupancy,
-                        view_.OccupancyCycles(position, variables));
-    const int64_t bytes = AddWeights(variables);
-    const v1::Machine::Engine& engine = machine_.engines(0);
+                        view.OccupancyCycles(position, variables));
+    const v1::Machine::Engine& engine = machine_.engines(writes.engine());
     const int64_t host = engine.job_cycles() +
                          std::ssize(words) * engine.record_word_cycles() +
                          writes.writes_size() * engine.register_write_cycles();
     LayerFigures& layer = all_.layers[writes.layer()];
+    if (view.HasCells(position)) {
+      EK_ASSIGN_OR_RETURN(const target::CellRows cells,
+                          view.CellsOf(position, variables));
+      const int64_t begin = variables[JobVariable::kWeightsAddr];
+      encoded_[begin] = begin + cells.bytes();
+      layer.weights += occupancy;
+      layer.loop += tile_cycles_;
+      layer.job += host - tile_cycles_;
+      ++layer.jobs;
+      return absl::OkStatus();
+    }
+    const int64_t bytes = AddWeights(view, held, variables);
     const int64_t block =
-        BlockCycles(variables, view_.jobs().jobs(position).kernel());
+        BlockCycles(variables, view.jobs().jobs(position).kernel());
     const int64_t fetch = CeilDiv(bytes, kFetchBytes);
     // Those of depthwise convolutions have no loop around them.
     const int64_t loop =
@@ -141,12 +157,14 @@ class Reader {
   }
 
   // Bytes that the job brings; notes where they lie.
-  int64_t AddWeights(const JobVariables& variables) {
+  int64_t AddWeights(const target::RegisterJobsView& view,
+                     const std::vector<int64_t>& held,
+                     const JobVariables& variables) {
     int64_t words = 0;
-    for (int r = 0; r < view_.jobs().registers_size(); ++r) {
-      const std::string& name = view_.jobs().registers(r).name();
+    for (int r = 0; r < view.jobs().registers_size(); ++r) {
+      const std::string& name = view.jobs().registers(r).name();
       if (name == "CONV_WEIGHT_WORDS" || name == "DENSE_WEIGHT_WORDS") {
-        words += held_[r];
+        words += held[r];
       }
     }
     if (words == 0) return 0;
@@ -198,13 +216,13 @@ class Reader {
 
   const v1::Program& program_;
   const v1::Machine& machine_;
-  const target::RegisterJobsView& view_;
+  const std::vector<target::RegisterJobsView> views_;  // By engine.
   const target::HostCosts costs_;
   const int64_t tile_cycles_;
   int first_ = 0;
   int last_ = 0;
-  std::vector<int64_t> held_;
-  std::map<int64_t, int64_t> encoded_;  // First byte to one past the last.
+  std::vector<std::vector<int64_t>> held_;  // By engine and register.
+  std::map<int64_t, int64_t> encoded_;      // First byte to one past the last.
   ProgramFigures all_;
 };
 
@@ -226,9 +244,15 @@ absl::StatusOr<ProgramFigures> FiguresOf(const v1::Program& program,
                                          int64_t tile_cycles) {
   EK_ASSIGN_OR_RETURN(target::HostCosts costs,
                       target::HostCosts::Create(machine));
-  EK_ASSIGN_OR_RETURN(const target::RegisterJobsView view,
-                      target::RegisterJobsView::Create(machine, 0));
-  return Reader(program, machine, view, std::move(costs), tile_cycles).Run();
+  std::vector<target::RegisterJobsView> views;
+  for (int32_t e = 0; e < machine.engines_size(); ++e) {
+    EK_ASSIGN_OR_RETURN(target::RegisterJobsView view,
+                        target::RegisterJobsView::Create(machine, e));
+    views.push_back(std::move(view));
+  }
+  return Reader(program, machine, std::move(views), std::move(costs),
+                tile_cycles)
+      .Run();
 }
 
 }  // namespace edgekiln::bench

@@ -21,7 +21,8 @@ struct LayerFigures {
   int64_t macs = 0;
   int64_t full = 0;       // Without `at_border`.
   int64_t block = 0;      // What the array computes, by its cost model.
-  int64_t weights = 0;    // Bringing weights to its memory.
+  int64_t weights = 0;    // Bringing weights to its memory; of the analog
+                          // array, all of a job.
   int64_t job = 0;        // What else a job takes until its end.
   int64_t loop = 0;       // The host's loops around jobs.
   int64_t transfers = 0;  // Between L2 and L1.

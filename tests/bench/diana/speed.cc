@@ -17,7 +17,7 @@ const NetworkCycles& Of(const std::vector<NetworkCycles>& networks,
 }
 
 std::string Ratio(std::optional<double> a, std::optional<double> b) {
-  if (!a || !b) return "not yet";
+  if (!a || !b) return "no model";
   return absl::StrFormat("%.1fx", *a / *b);
 }
 
