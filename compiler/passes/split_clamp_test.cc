@@ -1,6 +1,7 @@
 #include "compiler/passes/split_clamp.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

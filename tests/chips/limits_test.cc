@@ -51,7 +51,8 @@ void LimitLayers(Rng& rng, Graph& graph) {
     v1::Clamp* const clamp = compiler::MutableClamp(op.attributes);
     if (clamp == nullptr || rng.Below(4) == 0) continue;
     const float scale = graph.tensors[op.outputs[0]].quantization->scale[0];
-    clamp->set_max(scale * static_cast<float>(rng.InRange(-20, 110)));
+    const int64_t least = clamp->has_min() ? 1 : -20;
+    clamp->set_max(scale * static_cast<float>(rng.InRange(least, 110)));
     if (rng.Below(3) == 0) {
       clamp->set_min(scale * static_cast<float>(rng.InRange(-120, -21)));
     }
