@@ -73,7 +73,8 @@ absl::StatusOr<int64_t> CodeBytes(const std::string& bundle) {
   const std::string sizes = absl::StrCat(folder, "/sizes.txt");
   const std::string command = absl::StrCat(
       "cd ", folder, " && ", kGcc,
-      " -march=rv32imc -mabi=ilp32 -std=c99 -Os -ffp-contract=off "
+      " -march=rv32imc -mabi=ilp32 -std=c99 -Os -ffreestanding "
+      "-ffp-contract=off "
       "-fno-tree-loop-distribute-patterns -ffunction-sections -fdata-sections "
       "-nostdlib -Wl,--gc-sections -o host.elf ",
       name,
