@@ -17,18 +17,25 @@ function(edgekiln_strict_ target)
   endif()
 endfunction()
 
-# edgekiln_cc_library(<name> [TESTONLY] [SRCS ...] [HDRS ...] [DEPS ...]
-#                     [PRIVATE_DEPS ...] [DATA ...])
+# Compiles the target's sources up to eight at a time.
+function(edgekiln_together_ target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# edgekiln_cc_library(<name> [TESTONLY [TOGETHER]] [SRCS ...] [HDRS ...]
+#                     [DEPS ...] [PRIVATE_DEPS ...] [DATA ...])
 # DATA names further files that decide what the library computes (schemas,
 # tables); they enter the stage version. TESTONLY libraries may see
-# tests/support and exist for tests only. Without tests nothing is built that
-# no program needs.
+# tests/support and exist for tests only; TOGETHER compiles their sources up to
+# eight at a time (see edgekiln_cc_test). Without tests nothing is built that no
+# program needs.
 #
 # Every header compiles by itself: x.cc includes x.h before anything else
 # (tools/check_includes.py), and all_verify_interface_header_sets compiles the
-# headers that have no such file.
+# headers that have no such file or one that is compiled together with others.
 function(edgekiln_cc_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY;TOGETHER" ""
     "SRCS;HDRS;DEPS;PRIVATE_DEPS;DATA")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(arg_TESTONLY AND NOT EK_BUILD_TESTS AND NOT EK_BUILD_FUZZERS)
@@ -39,6 +46,9 @@ function(edgekiln_cc_library name)
     set(scope PUBLIC)
     edgekiln_strict_(${name})
     target_link_libraries(${name} PRIVATE ${arg_PRIVATE_DEPS})
+    if(arg_TOGETHER)
+      edgekiln_together_(${name})
+    endif()
   else()
     add_library(${name} INTERFACE)
     set(scope INTERFACE)
@@ -50,7 +60,7 @@ function(edgekiln_cc_library name)
   set(alone "")
   foreach(header IN LISTS arg_HDRS)
     string(REGEX REPLACE "\\.h$" ".cc" source "${header}")
-    if(NOT source IN_LIST arg_SRCS)
+    if(arg_TOGETHER OR NOT source IN_LIST arg_SRCS)
       list(APPEND alone "${header}")
     endif()
   endforeach()
@@ -96,12 +106,17 @@ function(edgekiln_cc_binary name)
   endif()
 endfunction()
 
-# edgekiln_cc_test(<name> [WHOLE] [TIMEOUT seconds] SRCS ... DEPS ...)
+# edgekiln_cc_test(<name> [WHOLE] [TOGETHER] [TIMEOUT seconds]
+#                  SRCS ... [SEPARATE ...] DEPS ...)
 # A GoogleTest program with a main() of its own library. Every case is one
 # ctest test, labelled with the folder; WHOLE runs the program as one test, for
-# programs with thousands of cheap cases or costly shared set-up.
+# programs with thousands of cheap cases or costly shared set-up. TOGETHER
+# compiles up to eight sources as one: most of the time to compile a test goes to
+# headers. Names in the anonymous namespaces of these sources must then differ;
+# SEPARATE lists those of SRCS that share names and are compiled by themselves.
 function(edgekiln_cc_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;TOGETHER" "TIMEOUT"
+    "SRCS;SEPARATE;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT EK_BUILD_TESTS)
     return()
@@ -117,6 +132,16 @@ function(edgekiln_cc_test name)
   set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
   edgekiln_precompiled_options_(${name})
   target_precompile_headers(${name} REUSE_FROM tests_precompiled)
+  if(arg_TOGETHER)
+    edgekiln_together_(${name})
+    foreach(source IN LISTS arg_SEPARATE)
+      if(NOT source IN_LIST arg_SRCS)
+        message(FATAL_ERROR "${name}: ${source} is not one of SRCS")
+      endif()
+    endforeach()
+    set_source_files_properties(${arg_SEPARATE} PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   file(RELATIVE_PATH label "${PROJECT_SOURCE_DIR}"
     "${CMAKE_CURRENT_SOURCE_DIR}")
   if(arg_WHOLE)

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kAttachBiasCases[] = {
     {"OfDequantized",
      R"(
 %x : float32[2,2] = input
@@ -55,7 +55,8 @@ TEST_P(AttachBiasTest, Rewrites) {
   ExpectRewrite(*NewAttachBiasPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AttachBiasTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, AttachBiasTest,
+                         testing::ValuesIn(kAttachBiasCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kCanonicalizeCases[] = {
     {"SubtractionOfAConstant",
      R"(
 %x : float32[2] = input
@@ -124,7 +124,8 @@ TEST_P(CanonicalizeTest, Rewrites) {
   ExpectRewrite(*NewCanonicalizePass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CanonicalizeTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, CanonicalizeTest,
+                         testing::ValuesIn(kCanonicalizeCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

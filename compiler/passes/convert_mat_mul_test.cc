@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kConvertMatMulCases[] = {
     {"ConstantMatrix",
      R"(
 %x : float32[2,2] = input
@@ -35,7 +35,8 @@ TEST_P(ConvertMatMulTest, RewritesTo) {
   ExpectRewrite(*NewConvertMatMulPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConvertMatMulTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, ConvertMatMulTest,
+                         testing::ValuesIn(kConvertMatMulCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

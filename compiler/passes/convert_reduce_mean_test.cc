@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kConvertReduceMeanCases[] = {
     {"KeepsDimensions",
      R"(
 %x : float32[1,2,3,4] = input
@@ -51,7 +51,8 @@ TEST_P(ConvertReduceMeanTest, RewritesTo) {
   ExpectRewrite(*NewConvertReduceMeanPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConvertReduceMeanTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, ConvertReduceMeanTest,
+                         testing::ValuesIn(kConvertReduceMeanCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

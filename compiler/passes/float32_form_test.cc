@@ -10,7 +10,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kFloat32FormCases[] = {
     // 0x3c00 is 1, 0x4200 is 3; the clip finds its way into the convolution,
     // which it does not in float16.
     {"Float16",
@@ -102,7 +102,8 @@ TEST_P(Float32FormTest, Is) {
   EXPECT_EQ(PrintGraph(*form), PrintGraph(*expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Float32FormTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, Float32FormTest,
+                         testing::ValuesIn(kFloat32FormCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -6,7 +6,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kFoldConstantsCases[] = {
     {"SeveralOutputs",
      R"(
 %x : float32[2] = input
@@ -104,7 +104,8 @@ return %y
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FoldConstantsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, FoldConstantsTest,
+                         testing::ValuesIn(kFoldConstantsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kFoldIntoFollowingCases[] = {
     {"NormalizationBeforeAConvolution",
      R"(
 %x : float32[1,1,1,2] = input
@@ -90,7 +90,8 @@ TEST_P(FoldIntoFollowingTest, Rewrites) {
   ExpectRewrite(*NewFoldIntoFollowingPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FoldIntoFollowingTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, FoldIntoFollowingTest,
+                         testing::ValuesIn(kFoldIntoFollowingCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

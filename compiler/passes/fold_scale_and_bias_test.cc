@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kFoldScaleAndBiasCases[] = {
     {"BatchNormalizationIntoConvolution",
      R"(
 %x : float32[1,1,1,1] = input
@@ -108,7 +108,8 @@ TEST_P(FoldScaleAndBiasTest, RewritesTo) {
   ExpectRewrite(*NewFoldScaleAndBiasPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FoldScaleAndBiasTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, FoldScaleAndBiasTest,
+                         testing::ValuesIn(kFoldScaleAndBiasCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

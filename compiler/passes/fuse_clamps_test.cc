@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kFuseClampsCases[] = {
     {"IntoAdd",
      R"(
 %x : float32[2] = input
@@ -122,7 +122,8 @@ TEST_P(FuseClampsTest, RewritesTo) {
   ExpectRewrite(*NewFuseClampsPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FuseClampsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, FuseClampsTest,
+                         testing::ValuesIn(kFuseClampsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kHoistQuantizeCases[] = {
     {"AboveMaxPoolAndReshape",
      R"(
 %x : float32[1,2,2,1] = input
@@ -64,7 +64,8 @@ TEST_P(HoistQuantizeTest, Rewrites) {
   ExpectRewrite(*NewHoistQuantizePass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HoistQuantizeTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, HoistQuantizeTest,
+                         testing::ValuesIn(kHoistQuantizeCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

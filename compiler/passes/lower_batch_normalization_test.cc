@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kLowerBatchNormalizationCases[] = {
     {"LastOfFourDimensions",
      R"(
 %x : float32[1,1,1,2] = input
@@ -51,7 +51,8 @@ TEST_P(LowerBatchNormalizationTest, RewritesTo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LowerBatchNormalizationTest,
-                         testing::ValuesIn(kCases), [](const auto& info) {
+                         testing::ValuesIn(kLowerBatchNormalizationCases),
+                         [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kMergeCommonCases[] = {
     {"ChainsOfTheSame",
      R"(
 %x : float32[2] = input
@@ -60,7 +60,8 @@ TEST_P(MergeCommonTest, Rewrites) {
   ExpectRewrite(*NewMergeCommonPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MergeCommonTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, MergeCommonTest,
+                         testing::ValuesIn(kMergeCommonCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kMergePadsCases[] = {
     {"IntoConvolution",
      R"(
 %x : float32[1,3,3,1] = input
@@ -94,7 +94,7 @@ TEST_P(MergePadsTest, RewritesTo) {
   ExpectRewrite(*NewMergePadsPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MergePadsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, MergePadsTest, testing::ValuesIn(kMergePadsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kMoveIntoIntegersCases[] = {
     {"ConvolutionWithBias",
      R"(
 %x : int8[1,2,2,1] scale 0.5 zero 3 = input
@@ -240,7 +240,8 @@ TEST_P(MoveIntoIntegersTest, Rewrites) {
   ExpectRewrite(*NewMoveIntoIntegersPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MoveIntoIntegersTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, MoveIntoIntegersTest,
+                         testing::ValuesIn(kMoveIntoIntegersCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

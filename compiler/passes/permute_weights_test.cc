@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kPermuteWeightsCases[] = {
     {"FlattenedChannelsFirst",
      R"(
 %x : float32[1,1,2,2] = input
@@ -69,7 +69,8 @@ TEST_P(PermuteWeightsTest, RewritesTo) {
   ExpectRewrite(*NewPermuteWeightsPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PermuteWeightsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, PermuteWeightsTest,
+                         testing::ValuesIn(kPermuteWeightsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -7,7 +7,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kRecognizeActivationsCases[] = {
     {"GeluHalfLast",
      R"(
 %x : float32[2] = input
@@ -120,7 +120,8 @@ TEST_P(RecognizeActivationsTest, Rewrites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecognizeActivationsTest,
-                         testing::ValuesIn(kCases), [](const auto& info) {
+                         testing::ValuesIn(kRecognizeActivationsCases),
+                         [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

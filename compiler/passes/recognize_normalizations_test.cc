@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kRecognizeNormalizationsCases[] = {
     {"Softmax",
      R"(
 %x : float32[2,3] = input
@@ -96,7 +96,8 @@ TEST_P(RecognizeNormalizationsTest, Rewrites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecognizeNormalizationsTest,
-                         testing::ValuesIn(kCases), [](const auto& info) {
+                         testing::ValuesIn(kRecognizeNormalizationsCases),
+                         [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

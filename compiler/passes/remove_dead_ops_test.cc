@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kRemoveDeadOpsCases[] = {
     {"DropsWhatNoOutputNeeds",
      R"(
 %x : float32[2] = input
@@ -55,7 +55,8 @@ TEST_P(RemoveDeadOpsTest, RewritesTo) {
   ExpectRewrite(*NewRemoveDeadOpsPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RemoveDeadOpsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, RemoveDeadOpsTest,
+                         testing::ValuesIn(kRemoveDeadOpsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kRemoveNoopsCases[] = {
     {"ReshapeToTheSameShape",
      R"(
 %x : float32[2,3] = input
@@ -119,7 +119,8 @@ TEST_P(RemoveNoopsTest, RewritesTo) {
   ExpectRewrite(*NewRemoveNoopsPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RemoveNoopsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, RemoveNoopsTest,
+                         testing::ValuesIn(kRemoveNoopsCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

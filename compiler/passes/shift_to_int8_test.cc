@@ -11,7 +11,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kShiftToInt8Cases[] = {
     {"InsideTheGraph",
      R"(
 %x : float32[2,2] = input
@@ -302,7 +302,8 @@ TEST_P(ShiftToInt8Test, Rewrites) {
   ExpectRewrite(*NewShiftToInt8Pass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ShiftToInt8Test, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, ShiftToInt8Test,
+                         testing::ValuesIn(kShiftToInt8Cases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });

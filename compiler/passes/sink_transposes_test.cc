@@ -5,7 +5,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-const RewriteCase kCases[] = {
+const RewriteCase kSinkTransposesCases[] = {
     {"ThroughClipToCancel",
      R"(
 %x : float32[1,2,3,4] = input
@@ -177,7 +177,8 @@ TEST_P(SinkTransposesTest, RewritesTo) {
   ExpectRewrite(*NewSinkTransposesPass(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SinkTransposesTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, SinkTransposesTest,
+                         testing::ValuesIn(kSinkTransposesCases),
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });
