@@ -142,7 +142,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
             "Where to put it; without it, the standard output");
 
   app = AddCommand(*group, raw, Command::kReportExport, "export",
-                   "A report for spreadsheets, merge requests and Perfetto");
+                   "A report as CSV, Markdown, Perfetto or JSON");
   AddSource(*app, raw);
   app->add_option("--format", raw.export_format,
                   WrapHelp("csv, a line per layer; markdown, a summary; "

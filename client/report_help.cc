@@ -61,8 +61,8 @@ constexpr char kReportHtml[] = R"(Examples:
 A page has at most 2 MiB; the same reports give the same bytes. All figures are
 those of the report: what it leaves out, the page leaves out.
 
-Exit codes: 0 the page is written, whatever the verdict; 2 usage, or no report;
-4 the daemon cannot be reached, or the file cannot be written.
+The exit code is 0 once the page is written, whatever the verdict; 2 if there is
+no such report; 4 if the daemon cannot be reached.
 )";
 
 constexpr char kReportExport[] = R"(Examples:
@@ -79,8 +79,8 @@ The timeline of a report has at most 4096 segments, longer ones are merged; the
 busy_cycles of a slice say how much of it is work. Counters of memories change
 where a layer starts to compute.
 
-Exit codes: 0 written, whatever the verdict; 2 usage, or no report; 4 the daemon
-cannot be reached, or the file cannot be written.
+The exit code is 0 once the file is written, whatever the verdict; 2 if there is
+no such report; 4 if the daemon cannot be reached.
 )";
 
 }  // namespace

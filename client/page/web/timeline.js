@@ -4,7 +4,7 @@ const Timeline = (() => {
   const { h, s } = Dom;
   const BAR = 24;
   const LABELLED = new Set(["compute", "host"]);
-  const LETTER = 6.3;  // Width of a label's letter in pixels.
+  const LETTER = 6.9;  // Width of a label's letter in pixels.
   const LEAST_SPAN = 16;
 
   // Index of the first segment that ends behind `cycle`.
