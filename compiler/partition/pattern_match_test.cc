@@ -340,7 +340,9 @@ TEST(PatternMatcherTest, TellsThatAnEngineLacksTheLimitsOnly) {
   EXPECT_TRUE(match.failed.empty());
   // Other limits fail with what else fails.
   match =
-      MatchOf(graph, 0, Engine(ConvPattern(plain + " accumulator_bits: 8")));
+      MatchOf(graph, 0,
+              Engine(ConvPattern(absl::StrReplaceAll(
+                  plain, {{"accumulator_bits: 32", "accumulator_bits: 8"}}))));
   EXPECT_EQ(match.split, OpSplit::kNone);
   EXPECT_TRUE(match.ops.empty());
   EXPECT_EQ(match.failed,

@@ -26,7 +26,7 @@ v1::Capabilities CapabilitiesOf(const std::string& name) {
 // One layer, with `input` and `weights` as quantizations.
 std::string WhyOn(const std::string& chip, const std::string& input,
                   const std::string& weights,
-                  const std::string& values = "[100, -100]") {
+                  const std::string& values = "[100, -50]") {
   const absl::StatusOr<Graph> graph =
       ParseGraph("%x : int8[1,2] " + input + " = input\n%w : int8[1,2] " +
                  weights + " = constant " + values +
@@ -58,9 +58,12 @@ TEST(RequantizeGainTest, SaysWhatTheLargestLayerLacks) {
             "array needs weights from -8 to 7");
 }
 
-// Ternary weights are made only if asked for.
+// Ternary weights are made only if asked for, and kept where they are.
 TEST(RequantizeGainTest, WhatWouldStayOnTheHostIsNoGain) {
   EXPECT_EQ(WhyOn("toy-ternary", "scale 0.3 zero 0", "scale 0.7 zero 0"), "");
+  EXPECT_EQ(WhyOn("toy-ternary", "scale 0.3 zero 0", "scale 0.7 zero 0",
+                  "[100, -100]"),
+            "ternary needs rounding down");
   v1::Capabilities ternary = CapabilitiesOf("toy-int4");
   for (auto& engine : *ternary.mutable_engines()) {
     for (v1::OpPattern& pattern : *engine.mutable_patterns()) {
@@ -70,7 +73,7 @@ TEST(RequantizeGainTest, WhatWouldStayOnTheHostIsNoGain) {
   }
   const absl::StatusOr<Graph> graph = ParseGraph(R"(
 %x : int8[1,2] scale 0.3 zero 0 = input
-%w : int8[1,2] scale 0.7 zero 0 = constant [100, -100]
+%w : int8[1,2] scale 0.7 zero 0 = constant [100, -50]
 %y : int8[1,1] scale 1 zero 0 = fully_connected(%x, %w) id fc
 return %y
 )");

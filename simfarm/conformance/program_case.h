@@ -49,7 +49,8 @@ ProgramOutcome RunSession(const ProgramCase& program);
 // What a step did, as the naive model saw it. Bytes are of memory * 2^40 +
 // address, sorted.
 struct StepTrace {
-  int32_t engine = -1;  // The engine that the step writes to or polls.
+  // The engine that the step writes to or polls, or in whose window it moves.
+  int32_t engine = -1;
   bool polls = false;
   std::vector<uint64_t> reads;
   std::vector<uint64_t> writes;

@@ -31,7 +31,8 @@ constexpr RecordProgramPlaces kPlaces = {.constants = kConstants,
                                          .room = kL2 + 0xa00,
                                          .output = kL2 + 0xb00,
                                          .local_in = kIn,
-                                         .record_words = 80};
+                                         .record_words = 80,
+                                         .memory_bytes = 16'384};
 
 // Values of word 0 of a record.
 constexpr uint32_t kDense = 0;

@@ -293,9 +293,12 @@ class Inference {
     const Addresses target = Locate(move.to(), *to);
     if (!Fine()) return;
     if (!IsJoined(move)) return Fail("not joined");
-    if (move.link() >= 0 && machine_.links(move.link()).has_window() &&
-        engines_.at(machine_.links(move.link()).window()).unseen) {
-      return Fail("a move in the window of an engine at work");
+    if (move.link() >= 0 && machine_.links(move.link()).has_window()) {
+      const int32_t window = machine_.links(move.link()).window();
+      if (engines_.at(window).unseen) {
+        return Fail("a move in the window of an engine at work");
+      }
+      if (trace_ != nullptr) trace_->back().engine = window;
     }
     Addresses read = source;
     std::sort(read.begin(), read.end());
