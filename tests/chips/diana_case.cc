@@ -217,8 +217,9 @@ ChipCase AnalogDiana() {
     builder.UseConverters(60);
     builder.LeaveOutConvertedBiases();
   };
-  chip.graphs = {{"Cells", 1000, RandomDianaCells},
-                 {"Pairs", 3000, RandomDianaPairs}};
+  chip.graphs = {{"Cells", 11000, RandomDianaCells},
+                 {"Pairs", 3000, RandomDianaPairs},
+                 {"Layers", 1000, RandomDianaNet}};
   chip.networks = {"htvm_resnet8_mixed.onnx"};
   return chip;
 }
