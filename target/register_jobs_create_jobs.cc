@@ -61,12 +61,17 @@ absl::Status RegisterJobsView::Builder::AddJob(const Kernel::Job& job) {
   if (!missing.empty()) {
     const bool may_shift = CanHaveResults(job.kernel(), Kernel::BY_SHIFT) &&
                            IsTold(JobVariable::kShift);
+    const bool may_convert =
+        CanHaveResults(job.kernel(), Kernel::BY_CONVERTER) &&
+        IsTold(JobVariable::kGain) && !IsTold(JobVariable::kConverts);
     return InvalidRegisterJobs(
         absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
         "registers, fields",
         absl::StrCat("for each, add a register with value_expr: \"", missing[0],
                      "\", or a field",
-                     may_shift ? "; or results: BY_SHIFT for the job" : ""));
+                     may_shift     ? "; or results: BY_SHIFT for the job"
+                     : may_convert ? "; or results: BY_CONVERTER for the job"
+                                   : ""));
   }
   if (!v1::WeightValues_IsValid(job.weight_values()) ||
       (job.weight_values() != v1::WEIGHTS_ANY &&
