@@ -33,14 +33,15 @@ TEST(BuiltinTest, AllPresetsInOrder) {
           "rv32imf-1m-256k", "cortex-m0plus", "cortex-m0plus-64k-16k",
           "cortex-m4", "cortex-m4-512k-128k", "cortex-m7", "cortex-m7-1m-320k",
           "cortex-m55", "cortex-m55-1m-512k", "x86-64", "x86-64-1m-1m", "diana",
-          "diana-cpu", "diana-digital", "toy-array", "toy-array-b8",
-          "toy-array-int32", "toy-array-tensor", "toy-int4", "toy-mixed",
-          "toy-shift", "toy-shift-floor", "toy-ternary", "toy-ternary-sums",
-          "toy-two-array", "toy-two-array-int32"));
-  EXPECT_THAT(hidden, testing::ElementsAre(
-                          "diana-digital-unit", "toy-array-unit",
-                          "toy-int4-unit", "toy-mixed-unit", "toy-shift-unit",
-                          "toy-ternary-unit", "toy-two-array-unit", "unit"));
+          "diana-cpu", "diana-digital", "diana-analog", "toy-array",
+          "toy-array-b8", "toy-array-int32", "toy-array-tensor", "toy-int4",
+          "toy-mixed", "toy-shift", "toy-shift-floor", "toy-ternary",
+          "toy-ternary-sums", "toy-two-array", "toy-two-array-int32"));
+  EXPECT_THAT(hidden,
+              testing::ElementsAre(
+                  "diana-digital-unit", "diana-analog-unit", "toy-array-unit",
+                  "toy-int4-unit", "toy-mixed-unit", "toy-shift-unit",
+                  "toy-ternary-unit", "toy-two-array-unit", "unit"));
 }
 
 TEST(BuiltinTest, EveryOneResolvesUnderItsNameAndDiffers) {
@@ -52,9 +53,8 @@ TEST(BuiltinTest, EveryOneResolvesUnderItsNameAndDiffers) {
     EXPECT_FALSE(target.doc.empty());
     machines.insert(resolved->machine().SerializeAsString());
   }
-  // "dla" without settings is dla-64-o-512k; "diana" has its digital array
-  // only.
-  EXPECT_EQ(machines.size(), BuiltinTargets().size() - 2);
+  // "dla" without settings is dla-64-o-512k.
+  EXPECT_EQ(machines.size(), BuiltinTargets().size() - 1);
 }
 
 TEST(BuiltinTest, PresetTextIsComplete) {

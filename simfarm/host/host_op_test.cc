@@ -46,9 +46,11 @@ TEST(HostOpTest, ComputesOnSystemMemory) {
 TEST(HostOpTest, ClipsInPlace) {
   const char kClip[] = R"(
       attributes { clip { clamp { min: 2 max: 5 } } }
-      inputs { type { name: "a" element_type: INT8 shape: [2, 3] }
+      inputs { type { name: "a" element_type: INT8 shape: [2, 3]
+                      quantization { scale: 1 zero_point: 0 } }
                location { address: 8 } }
-      outputs { type { name: "b" element_type: INT8 shape: [2, 3] }
+      outputs { type { name: "b" element_type: INT8 shape: [2, 3]
+                       quantization { scale: 1 zero_point: 0 } }
                 location { address: 8 } })";
   auto op = Parse<v1::Program::HostOp>(kClip);
   const auto host = HostOp::Create(op, Costs());

@@ -464,10 +464,18 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
       {"no stream 5", [](auto* p) { p->add_ranges()->set_stream(5); }},
       {"no tensor 1", [](auto* p) { p->mutable_taps(0)->set_tensor(1); }},
       {"no tensor -1", [](auto* p) { p->mutable_taps(0)->set_tensor(-1); }},
-      {"elements of 1 bytes; where: tensor 7; limit: 4",
+      {"elements of 2 bytes; where: tensor 7; limit: 4",
        [](auto* p) {
          p->add_accumulators()->set_tensor(7);
          p->mutable_taps(0)->set_tensor(7);
+         v1::Layout wide = p->layouts(p->taps(0).layout());
+         wide.set_element_bits(16);
+         wide.set_size_bytes(2 * wide.size_bytes());
+         for (auto& term : *wide.mutable_terms()) {
+           term.set_stride_bytes(2 * term.stride_bytes());
+         }
+         p->mutable_taps(0)->set_layout(p->layouts_size());
+         *p->add_layouts() = wide;
        }},
       {"tensor 7 twice; where: accumulators",
        [](auto* p) {

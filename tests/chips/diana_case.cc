@@ -220,7 +220,6 @@ ChipCase AnalogDiana() {
   chip.graphs = {{"Cells", 11000, RandomDianaCells},
                  {"Pairs", 3000, RandomDianaPairs},
                  {"Layers", 1000, RandomDianaNet}};
-  chip.networks = {"htvm_resnet8_mixed.onnx"};
   return chip;
 }
 

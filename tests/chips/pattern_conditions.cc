@@ -263,6 +263,20 @@ bool SpoilVariable(const std::string& variable, Graph& graph) {
     graph.ops[0].attributes.mutable_conv2d()->set_groups(2);
     return true;
   }
+  if (variable == "biased") {
+    compiler::Op& op = graph.ops[0];
+    op.inputs.resize(3, compiler::kNoTensor);
+    if (op.inputs[2] != compiler::kNoTensor) return true;
+    compiler::Tensor bias;
+    bias.name = "bias";
+    bias.type = v1::INT32;
+    bias.shape = {graph.tensors[op.outputs[0]].shape.back()};
+    bias.data = compiler::ConstantData(
+        std::string(static_cast<size_t>(4 * bias.num_elements()), '\0'));
+    op.inputs[2] = static_cast<compiler::TensorId>(graph.tensors.size());
+    graph.tensors.push_back(std::move(bias));
+    return true;
+  }
   if (variable == "relu") {
     graph.ops[0].attributes.mutable_clip()->mutable_clamp()->set_max(6);
     return true;

@@ -239,10 +239,12 @@ void ForThresholds(const v1::OpPattern& pattern,
 }
 
 // Whether no layer breaks it: a parameter lifts it, a register holds more than
-// any size, or subtracts what may always be there.
+// any size or part of one, or subtracts what may always be there.
 bool MayAlwaysHold(const v1::OpPattern::Condition& condition) {
   return absl::StartsWith(condition.expr(), "max(1, ") ||
          absl::StartsWith(condition.need(), "at most 4294967295 ") ||
+         (absl::StartsWith(condition.need(), "at most 65535 ") &&
+          absl::StrContains(condition.expr(), "ceildiv")) ||
          absl::StartsWith(condition.need(), "at least ");
 }
 
