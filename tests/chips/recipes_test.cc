@@ -151,14 +151,14 @@ TEST_P(RecipeTest, DecisionsOfOthersAreRefused) {
   foreign.add_engines()->mutable_decisions()->PackFrom(v1::Setting());
   EXPECT_EQ(CompileQuantized(graph, target, foreign).status().code(),
             absl::StatusCode::kInvalidArgument);
-  const v1::TileRecipe recipe = Recipe(target);
-  for (const v1::TileRecipe::Engine& engine : recipe.engines()) {
-    v1::TileRecipe damaged;
-    *damaged.add_engines() = engine;
-    damaged.mutable_engines(0)->mutable_decisions()->set_value("\xff");
-    EXPECT_EQ(CompileQuantized(graph, target, damaged).status().code(),
-              absl::StatusCode::kInvalidArgument);
+  // Of all engines: the graph need not use each.
+  v1::TileRecipe damaged = Recipe(target);
+  if (damaged.engines().empty()) return;
+  for (v1::TileRecipe::Engine& engine : *damaged.mutable_engines()) {
+    engine.mutable_decisions()->set_value("\xff");
   }
+  EXPECT_EQ(CompileQuantized(graph, target, damaged).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RecipeTest, testing::ValuesIn(AllRecipes()),
