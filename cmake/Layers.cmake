@@ -25,6 +25,7 @@ set(EK_LAYERS
   "testing/*/compiler   -> base proto ops target compiler testing"
   "testing/*/simulator  -> base proto target simfarm testing"
   "tests                -> **"
+  "cmake                -> proto"
   "tests/support        -> base proto"
 )
 

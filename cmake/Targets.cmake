@@ -17,25 +17,17 @@ function(edgekiln_strict_ target)
   endif()
 endfunction()
 
-# Compiles the target's sources up to eight at a time.
-function(edgekiln_together_ target)
-  set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-endfunction()
-
-# edgekiln_cc_library(<name> [TESTONLY [TOGETHER]] [SRCS ...] [HDRS ...]
+# edgekiln_cc_library(<name> [TESTONLY] [SRCS ...] [HDRS ...]
 #                     [DEPS ...] [PRIVATE_DEPS ...] [DATA ...])
 # DATA names further files that decide what the library computes (schemas,
-# tables); they enter the stage version. TESTONLY libraries may see
-# tests/support and exist for tests only; TOGETHER compiles their sources up to
-# eight at a time (see edgekiln_cc_test). Without tests nothing is built that no
-# program needs.
+# tables); they enter the stage version. TESTONLY libraries may see tests/support
+# and exist for tests only. Without tests nothing is built that no program needs.
 #
 # Every header compiles by itself: x.cc includes x.h before anything else
 # (tools/check_includes.py), and all_verify_interface_header_sets compiles the
-# headers that have no such file or one that is compiled together with others.
+# headers that have no such file. Both show in the preset "alone".
 function(edgekiln_cc_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY;TOGETHER" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY" ""
     "SRCS;HDRS;DEPS;PRIVATE_DEPS;DATA")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(arg_TESTONLY AND NOT EK_BUILD_TESTS AND NOT EK_BUILD_FUZZERS)
@@ -46,8 +38,9 @@ function(edgekiln_cc_library name)
     set(scope PUBLIC)
     edgekiln_strict_(${name})
     target_link_libraries(${name} PRIVATE ${arg_PRIVATE_DEPS})
-    if(arg_TOGETHER)
-      edgekiln_together_(${name})
+    if(TARGET edgekiln_precompiled)
+      edgekiln_precompiled_options_(${name})
+      target_precompile_headers(${name} REUSE_FROM edgekiln_precompiled)
     endif()
   else()
     add_library(${name} INTERFACE)
@@ -60,7 +53,7 @@ function(edgekiln_cc_library name)
   set(alone "")
   foreach(header IN LISTS arg_HDRS)
     string(REGEX REPLACE "\\.h$" ".cc" source "${header}")
-    if(arg_TOGETHER OR NOT source IN_LIST arg_SRCS)
+    if(NOT source IN_LIST arg_SRCS)
       list(APPEND alone "${header}")
     endif()
   endforeach()
@@ -106,17 +99,12 @@ function(edgekiln_cc_binary name)
   endif()
 endfunction()
 
-# edgekiln_cc_test(<name> [WHOLE] [TOGETHER] [TIMEOUT seconds]
-#                  SRCS ... [SEPARATE ...] DEPS ...)
+# edgekiln_cc_test(<name> [WHOLE] [TIMEOUT seconds] SRCS ... DEPS ...)
 # A GoogleTest program with a main() of its own library. Every case is one
 # ctest test, labelled with the folder; WHOLE runs the program as one test, for
-# programs with thousands of cheap cases or costly shared set-up. TOGETHER
-# compiles up to eight sources as one: most of the time to compile a test goes to
-# headers. Names in the anonymous namespaces of these sources must then differ;
-# SEPARATE lists those of SRCS that share names and are compiled by themselves.
+# programs with thousands of cheap cases or costly shared set-up.
 function(edgekiln_cc_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;TOGETHER" "TIMEOUT"
-    "SRCS;SEPARATE;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT EK_BUILD_TESTS)
     return()
@@ -130,17 +118,10 @@ function(edgekiln_cc_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest_main
     Threads::Threads)
   set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
-  edgekiln_precompiled_options_(${name})
-  target_precompile_headers(${name} REUSE_FROM tests_precompiled)
-  if(arg_TOGETHER)
-    edgekiln_together_(${name})
-    foreach(source IN LISTS arg_SEPARATE)
-      if(NOT source IN_LIST arg_SRCS)
-        message(FATAL_ERROR "${name}: ${source} is not one of SRCS")
-      endif()
-    endforeach()
-    set_source_files_properties(${arg_SEPARATE} PROPERTIES
-      SKIP_UNITY_BUILD_INCLUSION ON)
+  edgekiln_test_options_(${name})
+  if(TARGET tests_precompiled)
+    edgekiln_precompiled_options_(${name})
+    target_precompile_headers(${name} REUSE_FROM tests_precompiled)
   endif()
   file(RELATIVE_PATH label "${PROJECT_SOURCE_DIR}"
     "${CMAKE_CURRENT_SOURCE_DIR}")
@@ -156,15 +137,18 @@ function(edgekiln_cc_test name)
   endif()
 endfunction()
 
-# Options of everything that uses the precompiled headers: gcc refuses them if
-# -pthread differs, and forgets which of their code is a system header's, whose
-# false warnings (gcc 12, PR 105329) it then prints.
+# Options of everything that uses precompiled headers: gcc forgets which of their
+# code is a system header's, whose false warnings (gcc 12, PR 105329) it then
+# prints.
 function(edgekiln_precompiled_options_ target)
   target_compile_options(${target} PRIVATE
-    -pthread -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
     -Wno-stringop-overread)
-  # What the tests test is optimised as ever; they themselves take a fifth
-  # less to compile.
+endfunction()
+
+# What the tests test is optimised as ever; they themselves take a fifth less to
+# compile.
+function(edgekiln_test_options_ target)
   if(CMAKE_CXX_FLAGS MATCHES "-O2" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE
       -O1 --param=ggc-min-expand=400 --param=ggc-min-heapsize=1000000)

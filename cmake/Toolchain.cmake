@@ -11,6 +11,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # No fused multiply-add: results must not depend on the machine that builds or
 # runs (docs/numerics.md). For the same reason there is no -march=native.
 add_compile_options(-ffp-contract=off)
+# For all: gcc refuses precompiled headers if this differs.
+add_compile_options(-pthread)
 
 find_program(EK_CCACHE ccache)
 if(EK_CCACHE)

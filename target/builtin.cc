@@ -56,7 +56,7 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
   }
   std::vector<BuiltinRecipe> recipes;
   const auto resolved = ResolveRecipes(descriptor);
-  // Compiled in; target_builtin_test resolves every one of them.
+  // Compiled in; target_test resolves every one of them.
   if (!resolved.ok()) return recipes;
   for (const v1::ResolvedRecipe& recipe : *resolved) {
     recipes.push_back({recipe.name(), recipe.doc()});
@@ -68,7 +68,7 @@ std::vector<BuiltinTarget> ReadBuiltinTargets() {
   std::vector<BuiltinTarget> targets;
   for (const auto& [file, text] : BuiltinFiles()) {
     const auto descriptor = ParseDescriptor(text);
-    // Compiled in; target_builtin_test parses every one of them.
+    // Compiled in; target_test parses every one of them.
     if (!descriptor.ok()) continue;
     const std::vector<BuiltinRecipe> recipes = RecipesOf(*descriptor, targets);
     // A descriptor without presets of its own is one chip, made for a test.
