@@ -53,7 +53,10 @@ def opened(found, i):
 
 
 def names(text):
-    """(names that a file has for itself, all that it mentions unqualified)."""
+    """(names that a file has for itself, all that it mentions unqualified).
+
+    Both may have more, by which a group is smaller than it could be.
+    """
     found = tokens(text)
     own, mentioned = set(), set()
     scopes = []  # Of open braces: "namespace", "anonymous" or "other".
