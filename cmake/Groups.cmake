@@ -14,6 +14,8 @@ function(edgekiln_group_sources dir)
   set(list "${PROJECT_BINARY_DIR}/generated/sources.txt")
   list(JOIN ordinary "\n" text)
   file(WRITE "${list}" "${text}\n")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/cmake/group_sources.py")
   execute_process(
     COMMAND "${Python3_EXECUTABLE}"
       "${PROJECT_SOURCE_DIR}/cmake/group_sources.py" "${list}"
@@ -78,8 +80,12 @@ function(edgekiln_leave_special_sources_alone_ targets out)
     endforeach()
   endforeach()
   # Properties belong to files, so one of two targets could not be in two groups.
-  foreach(path IN LISTS shared)
-    list(FILTER lines EXCLUDE REGEX "\\|${path}$")
+  set(single "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^[^|]*\\|" "" path "${line}")
+    if(NOT path IN_LIST shared)
+      list(APPEND single "${line}")
+    endif()
   endforeach()
-  set(${out} "${lines}" PARENT_SCOPE)
+  set(${out} "${single}" PARENT_SCOPE)
 endfunction()

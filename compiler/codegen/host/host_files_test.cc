@@ -107,7 +107,7 @@ TEST(HostFilesTest, OperatorsReachTensorsThroughTheDriver) {
   EXPECT_THAT(source, testing::HasSubstr("#define network_t0 edgekiln_at(1, "
                                          "0x80000000u)"));
   EXPECT_THAT(source, testing::HasSubstr("network_layer_0_s();"));
-  EXPECT_THAT(source, testing::HasSubstr("{NETWORK_HOST, 0, 0u, 0u}"));
+  EXPECT_THAT(source, testing::HasSubstr("{NETWORK_HOST, 0u, 0u, 0u}"));
 }
 
 struct ErrorCase {

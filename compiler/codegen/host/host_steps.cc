@@ -1,5 +1,6 @@
 #include "compiler/codegen/host/host_steps.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -40,14 +41,17 @@ class StepsWriter {
   }
 
  private:
+  struct Step {
+    int kind;
+    int64_t a, b, c;
+  };
   enum Kind { kHost, kLaunch, kWait, kMove, kRecord, kWrites, kPoll, kKinds };
   static constexpr const char* kNames[kKinds] = {
       "HOST", "LAUNCH", "WAIT", "MOVE", "RECORD", "WRITES", "POLL"};
 
   void AddStep(Kind kind, int64_t a, int64_t b = 0, int64_t c = 0) {
     used_[kind] = true;
-    steps_.push_back(absl::StrCat("{", macro_, "_", kNames[kind], ", ", a, ", ",
-                                  b, "u, ", c, "u}"));
+    steps_.push_back({kind, a, b, c});
   }
 
   absl::Status AddSteps() {
@@ -74,10 +78,11 @@ class StepsWriter {
           AddWrites(step.register_writes());
           break;
         case v1::Program::Step::kPoll:
-          AddStep(kPoll, step.poll().engine(), polls_.size());
-          polls_.push_back(
-              absl::StrFormat("{0x%xu, 0x%xu, 0x%xu}", step.poll().offset(),
-                              step.poll().mask(), step.poll().value()));
+          AddStep(
+              kPoll, step.poll().engine(),
+              IndexOf(polls_, absl::StrFormat(
+                                  "{0x%xu, 0x%xu, 0x%xu}", step.poll().offset(),
+                                  step.poll().mask(), step.poll().value())));
           break;
         case v1::Program::Step::STEP_NOT_SET:
           return absl::InvalidArgumentError("a step does nothing");
@@ -114,23 +119,59 @@ class StepsWriter {
     return absl::OkStatus();
   }
 
+  static int64_t IndexOf(std::vector<std::string>& table,
+                         const std::string& entry) {
+    const auto found = std::find(table.begin(), table.end(), entry);
+    if (found != table.end()) return found - table.begin();
+    table.push_back(entry);
+    return std::ssize(table) - 1;
+  }
+
   void AddWrites(const v1::Program::RegisterWrites& writes) {
-    if (writes.has_record()) {
-      AddStep(kRecord, std::ssize(records_), words_.size(),
-              words_.size() + writes.record().words_size());
-      records_.push_back(absl::StrFormat("{%d, 0x%xu}",
-                                         writes.record().location().memory(),
-                                         writes.record().location().address()));
-      for (const uint32_t word : writes.record().words()) {
-        words_.push_back(absl::StrFormat("0x%xu", word));
+    if (writes.record().words_size() > 0) {
+      std::vector<uint32_t> offsets;
+      for (int k = 0; k < writes.record().words_size(); ++k) {
+        offsets.push_back(4 * static_cast<uint32_t>(k));
       }
+      const v1::Location& place = writes.record().location();
+      AddWords(
+          kRecord, place.memory(), place.address(), offsets,
+          {writes.record().words().begin(), writes.record().words().end()});
     }
-    AddStep(kWrites, writes.engine(), writes_.size(),
-            writes_.size() + writes.writes_size());
+    if (writes.writes().empty()) return;
+    std::vector<uint32_t> offsets;
+    std::vector<uint32_t> values;
     for (const v1::Program::RegisterWrites::Write& write : writes.writes()) {
-      writes_.push_back(
-          absl::StrFormat("{0x%xu, 0x%xu}", write.offset(), write.value()));
+      offsets.push_back(write.offset());
+      values.push_back(write.value());
     }
+    AddWords(kWrites, writes.engine(), 0, offsets, values);
+  }
+
+  // A step that writes these words. They are kept in memory, so that the
+  // program has only what changes from one such step to the next.
+  void AddWords(Kind kind, int32_t where, uint64_t address,
+                const std::vector<uint32_t>& offsets,
+                const std::vector<uint32_t>& words) {
+    const auto [kept, is_new] =
+        kept_.try_emplace({kind, offsets}, Kept{std::ssize(offsets_), {}});
+    if (is_new) {
+      offsets_.insert(offsets_.end(), offsets.begin(), offsets.end());
+      kept->second.words.assign(words.size(), 0);
+    }
+    const auto first = std::ssize(changes_);
+    for (size_t k = 0; k < words.size(); ++k) {
+      // So that there is a change at all.
+      const bool is_first = changes_.empty();
+      if (kept->second.words[k] == words[k] && !is_first) continue;
+      kept->second.words[k] = words[k];
+      changes_.emplace_back(kept->second.first + static_cast<int64_t>(k),
+                            words[k]);
+    }
+    const int64_t target = IndexOf(
+        targets_, absl::StrFormat("{%d, %du, %uu, 0x%xu}", where,
+                                  kept->second.first, words.size(), address));
+    AddStep(kind, target, first, std::ssize(changes_));
   }
 
   void Copy(CodeWriter& c) const {
@@ -178,32 +219,58 @@ class StepsWriter {
     c.Line(" *   LAUNCH  stream a, commands [b, c)");
     c.Line(" *   WAIT    for engine a");
     c.Line(" *   MOVE    move a");
-    c.Line(" *   RECORD  words [b, c) to place a");
-    c.Line(" *   WRITES  of registers [b, c) of engine a");
+    c.Line(" *   RECORD  all words of target a, after changes [b, c)");
+    c.Line(" *   WRITES  the same of registers");
     c.Line(" *   POLL    b of engine a */");
     c.Line("enum {", absl::StrJoin(names, ", "), "};");
     c.Line("struct ", p_, "_step {");
-    c.Line("  int32_t kind, a;");
-    c.Line("  uint32_t b, c;");
+    c.Line("  ", TypeOfSteps(), " kind, a, b, c;");
     c.Line("};");
-    Table(c, absl::StrCat("struct ", p_, "_step"), "steps", "", steps_);
+    std::vector<std::string> steps;
+    for (const Step& step : steps_) {
+      steps.push_back(absl::StrCat("{", macro_, "_", kNames[step.kind], ", ",
+                                   step.a, "u, ", step.b, "u, ", step.c, "u}"));
+    }
+    Table(c, absl::StrCat("struct ", p_, "_step"), "steps", "", steps);
     if (!polls_.empty()) {
       c.Line("/* Offset, mask, value. */");
       Table(c, "uint32_t", "polls", "[3]", polls_);
     }
-    if (!writes_.empty()) {
-      c.Line("/* Offset, value. */");
-      Table(c, "uint32_t", "writes", "[2]", writes_);
-    }
-    if (!records_.empty()) {
-      c.Line("struct ", p_, "_place {");
-      c.Line("  int32_t memory;");
-      c.Line("  uint64_t address;");
-      c.Line("};");
-      Table(c, absl::StrCat("struct ", p_, "_place"), "records", "", records_);
-      Table(c, "uint32_t", "words", "", words_);
-    }
+    if (!targets_.empty()) TablesOfWords(c);
     Table(c, "struct edgekiln_move", "moves", "", moves_);
+  }
+
+  // The narrowest that has room for all steps.
+  const char* TypeOfSteps() const {
+    const bool fits =
+        std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+          return std::max({step.a, step.b, step.c}) <= UINT16_MAX;
+        });
+    return fits ? "uint16_t" : "uint32_t";
+  }
+
+  void TablesOfWords(CodeWriter& c) const {
+    c.Line("/* Words as they were written last. */");
+    c.Line("static uint32_t ", p_, "_words[", offsets_.size(), "];");
+    c.Line("struct ", p_, "_target {");
+    c.Line("  int32_t where; /* Memory or engine. */");
+    c.Line("  uint32_t first, count; /* Of the words. */");
+    c.Line("  uint64_t address;");
+    c.Line("};");
+    Table(c, absl::StrCat("struct ", p_, "_target"), "targets", "", targets_);
+    std::vector<std::string> offsets, places, values;
+    for (const uint32_t offset : offsets_) {
+      offsets.push_back(absl::StrFormat("0x%xu", offset));
+    }
+    for (const auto& [place, value] : changes_) {
+      places.push_back(absl::StrCat(place, "u"));
+      values.push_back(absl::StrFormat("0x%xu", value));
+    }
+    if (used_[kWrites]) Table(c, "uint32_t", "offsets", "", offsets);
+    c.Line("/* Changes: which word, and its new value. */");
+    Table(c, offsets_.size() <= UINT16_MAX ? "uint16_t" : "uint32_t", "changed",
+          "", places);
+    Table(c, "uint32_t", "values", "", values);
   }
 
   void Operators(CodeWriter& c) const {
@@ -228,7 +295,11 @@ class StepsWriter {
     if (steps_.empty()) return;
     c.Open("static int ", p_, "_walk(void)");
     c.Line("uint32_t i;");
-    if (used_[kRecord] || used_[kWrites]) c.Line("uint32_t k;");
+    if (!targets_.empty()) {
+      c.Line("uint32_t k;");
+      c.Line("for (k = 0; k < ", offsets_.size(), "u; ++k) ", p_,
+             "_words[k] = 0;");
+    }
     c.Open("for (i = 0; i < ", steps_.size(), "u; ++i)");
     c.Line("const struct ", p_, "_step *const s = &", p_, "_steps[i];");
     c.Open("switch (s->kind)");
@@ -246,6 +317,12 @@ class StepsWriter {
     c.Close();
     c.Line("");
   }
+
+  // Then goes through the words of the target.
+  static constexpr char kChange[] =
+      "        for (k = s->b; k < s->c; ++k) $_words[$_changed[k]] = "
+      "$_values[k];\n"
+      "        for (k = 0; k < $_targets[s->a].count; ++k) {\n";
 
   std::string BodyOf(Kind kind) const {
     switch (kind) {
@@ -266,17 +343,20 @@ class StepsWriter {
                "          edgekiln_transfer(&$_moves[s->a]);\n"
                "        }\n";
       case kRecord:
-        return "        for (k = s->b; k < s->c; ++k) {\n"
-               "          *(uint32_t *)edgekiln_at(\n"
-               "              $_records[s->a].memory,\n"
-               "              $_records[s->a].address + 4 * (k - s->b)) = "
-               "$_words[k];\n"
-               "        }\n";
+        return absl::StrCat(
+            kChange,
+            "          *(uint32_t *)edgekiln_at(\n"
+            "              $_targets[s->a].where,\n"
+            "              $_targets[s->a].address + 4 * k) =\n"
+            "              $_words[$_targets[s->a].first + k];\n"
+            "        }\n");
       case kWrites:
-        return "        for (k = s->b; k < s->c; ++k) {\n"
-               "          edgekiln_write(s->a, $_writes[k][0], "
-               "$_writes[k][1]);\n"
-               "        }\n";
+        return absl::StrCat(
+            kChange,
+            "          edgekiln_write($_targets[s->a].where,\n"
+            "                         $_offsets[$_targets[s->a].first + k],\n"
+            "                         $_words[$_targets[s->a].first + k]);\n"
+            "        }\n");
       default:
         return "        while ((edgekiln_read(s->a, $_polls[s->b][0]) & "
                "$_polls[s->b][1]) !=\n"
@@ -292,8 +372,17 @@ class StepsWriter {
   bool used_[kKinds] = {};
   bool moves_by_link_ = false;
   bool moves_by_code_ = false;
+  std::vector<Step> steps_;
   // Entries of tables.
-  std::vector<std::string> steps_, moves_, writes_, polls_, records_, words_;
+  std::vector<std::string> moves_, polls_, targets_;
+  // Words that steps of one kind write to the same offsets.
+  struct Kept {
+    int64_t first = 0;  // In offsets_.
+    std::vector<uint32_t> words;
+  };
+  std::map<std::pair<Kind, std::vector<uint32_t>>, Kept> kept_;
+  std::vector<uint32_t> offsets_;                      // Of all that are kept.
+  std::vector<std::pair<int64_t, uint32_t>> changes_;  // Index, new value.
   std::map<std::pair<int32_t, int32_t>, size_t> shapes_;
   std::string shape_functions_;
 };
