@@ -119,12 +119,17 @@ class StepsWriter {
     return absl::OkStatus();
   }
 
-  static int64_t IndexOf(std::vector<std::string>& table,
-                         const std::string& entry) {
-    const auto found = std::find(table.begin(), table.end(), entry);
-    if (found != table.end()) return found - table.begin();
-    table.push_back(entry);
-    return std::ssize(table) - 1;
+  // Entries of a table, each once.
+  struct Entries {
+    std::vector<std::string> list;
+    std::map<std::string, int64_t> index;
+  };
+
+  static int64_t IndexOf(Entries& entries, const std::string& entry) {
+    const auto [found, is_new] =
+        entries.index.try_emplace(entry, std::ssize(entries.list));
+    if (is_new) entries.list.push_back(entry);
+    return found->second;
   }
 
   void AddWrites(const v1::Program::RegisterWrites& writes) {
@@ -232,11 +237,11 @@ class StepsWriter {
                                    step.a, "u, ", step.b, "u, ", step.c, "u}"));
     }
     Table(c, absl::StrCat("struct ", p_, "_step"), "steps", "", steps);
-    if (!polls_.empty()) {
+    if (!polls_.list.empty()) {
       c.Line("/* Offset, mask, value. */");
-      Table(c, "uint32_t", "polls", "[3]", polls_);
+      Table(c, "uint32_t", "polls", "[3]", polls_.list);
     }
-    if (!targets_.empty()) TablesOfWords(c);
+    if (!targets_.list.empty()) TablesOfWords(c);
     Table(c, "struct edgekiln_move", "moves", "", moves_);
   }
 
@@ -257,7 +262,8 @@ class StepsWriter {
     c.Line("  uint32_t first, count; /* Of the words. */");
     c.Line("  uint64_t address;");
     c.Line("};");
-    Table(c, absl::StrCat("struct ", p_, "_target"), "targets", "", targets_);
+    Table(c, absl::StrCat("struct ", p_, "_target"), "targets", "",
+          targets_.list);
     std::vector<std::string> offsets, places, values;
     for (const uint32_t offset : offsets_) {
       offsets.push_back(absl::StrFormat("0x%xu", offset));
@@ -295,7 +301,7 @@ class StepsWriter {
     if (steps_.empty()) return;
     c.Open("static int ", p_, "_walk(void)");
     c.Line("uint32_t i;");
-    if (!targets_.empty()) {
+    if (!targets_.list.empty()) {
       c.Line("uint32_t k;");
       c.Line("for (k = 0; k < ", offsets_.size(), "u; ++k) ", p_,
              "_words[k] = 0;");
@@ -373,8 +379,8 @@ class StepsWriter {
   bool moves_by_link_ = false;
   bool moves_by_code_ = false;
   std::vector<Step> steps_;
-  // Entries of tables.
-  std::vector<std::string> moves_, polls_, targets_;
+  std::vector<std::string> moves_;
+  Entries polls_, targets_;
   // Words that steps of one kind write to the same offsets.
   struct Kept {
     int64_t first = 0;  // In offsets_.
