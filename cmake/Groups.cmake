@@ -1,7 +1,6 @@
 # Most of the time to compile a file goes to the headers it includes, so the
 # sources of a target are compiled several at a time (cmake/group_sources.py
-# says which may be). Not without
-# EK_GROUP_SOURCES, nor without Python.
+# says which may be); not without EK_GROUP_SOURCES, nor without Python.
 
 # Called from the root when all targets are known.
 function(edgekiln_group_sources dir)
@@ -37,7 +36,8 @@ function(edgekiln_group_sources dir)
 endfunction()
 
 # The lines "target|path" of what may be grouped: not what has options of its own
-# (which is compiled without precompiled headers, too) or SKIP_UNITY_BUILD_INCLUSION.
+# (which is compiled without precompiled headers, too), what waits for other
+# files, or SKIP_UNITY_BUILD_INCLUSION.
 function(edgekiln_leave_special_sources_alone_ targets out)
   set(lines "")
   set(seen "")
@@ -58,7 +58,6 @@ function(edgekiln_leave_special_sources_alone_ targets out)
       if(generated)
         continue()
       endif()
-      set(special OFF)
       get_source_file_property(options "${path}" TARGET_DIRECTORY ${target}
         COMPILE_OPTIONS)
       get_source_file_property(depends "${path}" TARGET_DIRECTORY ${target}
