@@ -7,7 +7,9 @@ being numbered from 0 in its target; sources that stay alone are left out.
 
 Most of the time to compile a file goes to the headers it includes. Files of one
 group mean the same together as apart: none mentions a name that another has for
-itself (in an anonymous namespace, as a macro or an alias).
+itself (in an anonymous namespace, as a macro, an alias or a using-declaration).
+What changes the meaning of others without a name stays alone: using-directives,
+operators of an anonymous namespace, braces that only one branch of an #if has.
 """
 import re
 import sys
@@ -16,8 +18,9 @@ LARGEST = 12
 
 TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|'
-    r'R"(?P<raw>[^(\s]*)\(.*?\)(?P=raw)"|"(?:\\.|[^"\\\n])*"|'
-    r"(?<!\w)'(?:\\.|[^'\\\n])+'|"
+    r'(?<!\w)(?:u8|[uUL])?R"(?P<raw>[^(\s]*)\(.*?\)(?P=raw)"|'
+    r'"(?:\\.|[^"\\\n])*"|'
+    r"(?<!\w)(?:u8|[uUL])?'(?:\\.|[^'\\\n])+'|"
     r"#[^\n]*(?:(?<=\\)\n[^\n]*)*|[A-Za-z_]\w*|[0-9][\w'.]*|::|->|\S",
     re.S)
 WORD = re.compile(r"[A-Za-z_]\w*$")
@@ -36,7 +39,7 @@ def tokens(text):
         token = match[0]
         if token.startswith(("//", "/*")):
             continue
-        literal = token[0] in "\"'" or token.endswith('"')
+        literal = token[-1] in "\"'"
         out.append('""' if literal and token[0] != "#" else token)
     return out
 
@@ -55,37 +58,49 @@ def opened(found, i):
 def names(text):
     """(names that a file has for itself, all that it mentions unqualified).
 
-    Both may have more, by which a group is smaller than it could be.
+    None for a file that must stay alone. Both sets may have more, by which a
+    group is smaller than it could be.
     """
     found = tokens(text)
     own, mentioned = set(), set()
     scopes = []  # Of open braces: "namespace", "anonymous" or "other".
+    start = 0  # Of the present declaration.
     for i, token in enumerate(found):
         before = found[i - 1] if i else ""
         after = found[i + 1] if i + 1 < len(found) else ""
         if token.startswith("#"):
-            macro = re.match(r"#\s*define\s+(\w+)", token)
+            macro = re.match(r"#\s*(?:define|undef)\s+(\w+)", token)
             if macro:
                 own.add(macro[1])
             mentioned.update(re.findall(r"[A-Za-z_]\w*", token))
-        elif token == "{":
-            scopes.append(opened(found, i))
-        elif token == "}":
-            if scopes:
+        elif token in (";", "{", "}"):
+            start = i + 1
+            if token == "{":
+                scopes.append(opened(found, i))
+            elif token == "}":
+                if not scopes:
+                    return None
                 scopes.pop()
         elif WORD.match(token):
-            head = found[max(0, i - 8):i]
+            head = found[start:i]
             if before not in (".", "->", "::") or "using" in head:
                 mentioned.add(token)
-            if "other" in scopes or token in KEYWORDS or before == "::":
+            if "other" in scopes:
                 continue
             private = ("anonymous" in scopes or "static" in head or
                        "constexpr" in head or "using" in head or
                        "namespace" in head)
+            if (token == "namespace" and before == "using" or
+                    token == "operator" and private):
+                return None
+            if token in KEYWORDS or before == "::" and "using" not in head:
+                continue
             if before in ("struct", "class", "enum", "union"):
                 defines = True
             elif before == "namespace":
                 defines = after == "="
+            elif before == "::":
+                defines = after == ";"
             else:
                 # Behind its type, or behind `using`.
                 defines = (after in ("(", "=", ";", "[", "{") and
@@ -93,15 +108,19 @@ def names(text):
                            bool(WORD.match(before) or before in (">", "*", "&")))
             if private and defines:
                 own.add(token)
-    return own, mentioned
+    return None if scopes else (own, mentioned)
 
 
 def groups(files):
-    """Lists of paths, each as long as may be, in the order of `files`."""
-    out = []
+    """Lists of paths, each as long as may be; files that stay alone come last."""
+    out, alone = [], []
     for path in files:
         with open(path, encoding="utf-8") as file:
-            own, mentioned = names(file.read())
+            found = names(file.read())
+        if found is None:
+            alone.append([path])
+            continue
+        own, mentioned = found
         for group in out:
             if (len(group["paths"]) < LARGEST and
                     own.isdisjoint(group["mentioned"]) and
@@ -113,7 +132,7 @@ def groups(files):
         group["paths"].append(path)
         group["own"] |= own
         group["mentioned"] |= mentioned
-    return [group["paths"] for group in out]
+    return [group["paths"] for group in out] + alone
 
 
 def main():

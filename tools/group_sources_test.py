@@ -27,6 +27,21 @@ CASES = [
     ("a macro", "#define Fits(x) x\n", False),
     ("in a macro", "#define M(x) Fits(x)\n", False),
     ("a static function", "static int Fits(long x) { return 1; }\n", False),
+    ("a static function of a long type",
+     "static std::map<std::string, std::map<int, std::vector<int>>>\n"
+     "Fits(long x) { return {}; }\n", False),
+    ("a macro's end", "#undef Fits\n", False),
+    ("a using-directive", "using namespace other;\n", False),
+    ("an anonymous operator",
+     anonymous("bool operator==(const A& a, const A& b) { return true; }"),
+     False),
+    ("an operator for all", "bool operator==(const A& a, const A& b) {\n"
+     "  return true;\n}\n", True),
+    ("a using-directive of a function",
+     "int F() {\n  using namespace other;\n  return 1;\n}\n", True),
+    ("a brace of one branch",
+     "#if A\nint F() {\n#else\nint F(int x) {\n#endif\n  return 1;\n}\n",
+     False),
     ("a parameter", anonymous("int G(int Fits) { return Fits; }"), False),
     ("a method", "namespace edgekiln {\nint F(A& a) { return a.Fits(); }\n}", True),
     ("a method by pointer",
@@ -35,6 +50,8 @@ CASES = [
      True),
     ("a comment", "// Fits\n/* Fits */\nint x;\n", True),
     ("literals", 'const char* x = "Fits"; const char* y = R"(Fits)";\n', True),
+    ("prefixed literals", 'auto x = u8R"(" Fits)"; auto y = u\'"\';'
+     ' auto z = L"Fits";\n', True),
     ("a literal with a brace", anonymous("char a() { return '{'; }\nint b = 1;"),
      True),
     ("a number with marks", anonymous("int a = 1'000; int b = 2'000;"), True),
@@ -55,7 +72,7 @@ class GroupSourcesTest(unittest.TestCase):
         for name, other, together in CASES:
             for texts in [(OWN_FITS, other), (other, OWN_FITS)]:
                 with self.subTest(name):
-                    self.assertEqual(self.groups(*texts),
+                    self.assertEqual(sorted(self.groups(*texts)),
                                      [[0, 1]] if together else [[0], [1]])
 
     def test_names_are_found_behind_other_scopes(self):
@@ -66,6 +83,13 @@ class GroupSourcesTest(unittest.TestCase):
             "  return {local};\n}\n}\nint Later(int y) { return y; }\n}\n")
         self.assertLessEqual({"E", "T", "Sizes"}, own)
         self.assertTrue(own.isdisjoint({"f", "x", "local", "Later", "y"}))
+
+    def test_a_using_declaration_is_a_name_of_its_own(self):
+        """What the other file means is not what it brings."""
+        user = "namespace edgekiln {\nint F() { return Fits(1); }\n}"
+        self.assertEqual(
+            self.groups("namespace edgekiln {\nusing other::Fits;\n}", user),
+            [[0], [1]])
 
     def test_groups_are_bounded_and_in_order(self):
         texts = [anonymous(f"int F{i}() {{ return 1; }}") for i in range(30)]
