@@ -324,6 +324,7 @@ class PosixFileSystem : public FileSystem {
   }
 
   absl::Status CreateDirectories(const std::string& path) override {
+    if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
     for (size_t end = 0; end != std::string::npos;) {
       end = path.find('/', end + 1);
       const std::string prefix = path.substr(0, end);
@@ -333,6 +334,13 @@ class PosixFileSystem : public FileSystem {
       if (stat(prefix.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) continue;
       return SystemError(error, "create the folder", prefix);
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status SyncFile(const std::string& path) override {
+    int64_t size_bytes = 0;
+    EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenRegular(path, &size_bytes));
+    if (fsync(fd.get()) != 0) return SystemError(errno, "sync", path);
     return absl::OkStatus();
   }
 
@@ -361,20 +369,14 @@ class PosixFileSystem : public FileSystem {
   }
 };
 
-absl::Status WriteAndSync(WritableFile& file, absl::string_view bytes) {
+absl::Status WriteAll(WritableFile& file, absl::string_view bytes, bool sync) {
   EK_RETURN_IF_ERROR(file.Append(bytes));
-  EK_RETURN_IF_ERROR(file.Sync());
+  if (sync) EK_RETURN_IF_ERROR(file.Sync());
   return file.Close();
 }
 
-}  // namespace
-
-std::unique_ptr<FileSystem> NewPosixFileSystem() {
-  return std::make_unique<PosixFileSystem>();
-}
-
-absl::Status WriteAtomically(FileSystem& files, const std::string& path,
-                             absl::string_view bytes) {
+absl::Status Replace(FileSystem& files, const std::string& path,
+                     absl::string_view bytes, bool sync) {
   // Process and counter tell concurrent writers apart; a left-over of a crashed
   // process with the same id is stepped over.
   static std::atomic<uint64_t> counter{0};
@@ -385,14 +387,30 @@ absl::Status WriteAtomically(FileSystem& files, const std::string& path,
     file = files.Open(temporary, OpenMode::kCreateNew);
   } while (absl::IsAlreadyExists(file.status()));
   EK_RETURN_IF_ERROR(file.status());
-  absl::Status status = WriteAndSync(**file, bytes);
+  absl::Status status = WriteAll(**file, bytes, sync);
   if (status.ok()) status = files.Rename(temporary, path);
   if (!status.ok()) {
     // The first failure is the one to report.
     files.Remove(temporary).IgnoreError();
     return status;
   }
-  return files.SyncDirectory(ParentPath(path));
+  return sync ? files.SyncDirectory(ParentPath(path)) : absl::OkStatus();
+}
+
+}  // namespace
+
+std::unique_ptr<FileSystem> NewPosixFileSystem() {
+  return std::make_unique<PosixFileSystem>();
+}
+
+absl::Status WriteAtomically(FileSystem& files, const std::string& path,
+                             absl::string_view bytes) {
+  return Replace(files, path, bytes, /*sync=*/true);
+}
+
+absl::Status WriteBuffered(FileSystem& files, const std::string& path,
+                           absl::string_view bytes) {
+  return Replace(files, path, bytes, /*sync=*/false);
 }
 
 bool IsTemporaryName(absl::string_view name) {

@@ -73,6 +73,8 @@ class FileSystem {
   virtual absl::Status Remove(const std::string& path) = 0;
   // With all parents, mode 0700. Existing folders are not an error.
   virtual absl::Status CreateDirectories(const std::string& path) = 0;
+  // As WritableFile::Sync(), for a file that was written and closed before.
+  virtual absl::Status SyncFile(const std::string& path) = 0;
   // Returns once creations, renames and removals in the folder are durable.
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
   // Names in the folder, sorted, without "." and "..".
@@ -89,7 +91,12 @@ std::unique_ptr<FileSystem> NewPosixFileSystem();
 absl::Status WriteAtomically(FileSystem& files, const std::string& path,
                              absl::string_view bytes);
 
-// Whether `name` is a left-over of WriteAtomically().
+// The same without waiting for the disk: a power failure may leave anything at
+// `path`. For what is found out to be damaged, and can be made again.
+absl::Status WriteBuffered(FileSystem& files, const std::string& path,
+                           absl::string_view bytes);
+
+// Whether `name` is a left-over of these.
 bool IsTemporaryName(absl::string_view name);
 
 // "a/b" and "c" to "a/b/c".

@@ -42,6 +42,15 @@ TEST_F(FileTest, WritesAndReplacesWithoutLeftovers) {
   EXPECT_FALSE(info->is_directory);
 }
 
+TEST_F(FileTest, WritesBufferedAndSyncsLater) {
+  ASSERT_TRUE(WriteBuffered(*files_, Path("a"), "one").ok());
+  ASSERT_TRUE(WriteBuffered(*files_, Path("a"), "two!").ok());
+  EXPECT_TRUE(files_->SyncFile(Path("a")).ok());
+  EXPECT_EQ(*files_->Read(Path("a"), 4), "two!");
+  EXPECT_EQ(*files_->List(folder_), std::vector<std::string>{"a"});
+  EXPECT_TRUE(absl::IsNotFound(files_->SyncFile(Path("b"))));
+}
+
 TEST_F(FileTest, StepsOverTheLeftoversOfACrash) {
   // Whatever the counter is, the next hundred names are taken.
   for (int i = 0; i < 100; ++i) {

@@ -58,6 +58,16 @@ class BlobStore {
   // Idempotent: storing the same bytes twice is not an error. Durable when it
   // returns OK. INVALID_ARGUMENT with reason DIGEST_MISMATCH for other bytes.
   virtual absl::Status Put(const Digest& digest, absl::string_view bytes) = 0;
+  // The same without waiting for the disk: a power failure may lose it until
+  // Sync(). For what can be made again.
+  virtual absl::Status PutBuffered(const Digest& digest,
+                                   absl::string_view bytes) {
+    return Put(digest, bytes);
+  }
+  // Makes a blob durable however it came. OK if it is not there.
+  virtual absl::Status Sync(const Digest& /*digest*/) {
+    return absl::OkStatus();
+  }
   // Takes over the file at `path`, which the caller has verified to hold the
   // blob and has synced. The file is gone afterwards, also on failure.
   virtual absl::Status Adopt(const Digest& digest, const std::string& path) = 0;

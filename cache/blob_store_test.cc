@@ -117,6 +117,62 @@ TEST(DiskBlobStoreTest, LosesNothingAcknowledgedAndServesNothingTorn) {
   EXPECT_GT(crash_at, 10);
 }
 
+// A power failure at any change leaves a buffered blob or none; what was
+// synced, put again or told to be there stays.
+TEST(DiskBlobStoreTest, BufferedBlobsAreDurableOnceSynced) {
+  enum { kNothing, kSync, kPut, kReopenedSync };
+  const Digest digest = DigestOf("abc");
+  for (const int then : {kNothing, kSync, kPut, kReopenedSync}) {
+    bool finished = false;
+    for (int64_t crash_at = 0; !finished; ++crash_at) {
+      CrashingFileSystem files;
+      auto store = OpenStore(files);
+      files.FailAfter(crash_at);
+      finished = store->PutBuffered(digest, "abc").ok();
+      EXPECT_TRUE(!finished || *store->Get(digest) == "abc");
+      if (finished && then == kReopenedSync) {
+        files.FailAfter(INT64_MAX / 2);
+        store = OpenStore(files);  // Killed; the machine was not.
+        files.FailAfter(crash_at);
+      }
+      if (finished && (then == kSync || then == kReopenedSync)) {
+        finished = store->Sync(digest).ok();
+      }
+      if (then == kPut) finished = store->Put(digest, "abc").ok();
+      files.Crash();
+      store = OpenStore(files);
+      const absl::StatusOr<std::string> got = store->Get(digest);
+      if (got.ok()) {
+        EXPECT_EQ(*got, "abc");
+      } else {
+        EXPECT_TRUE(absl::IsNotFound(got.status())) << got.status();
+        EXPECT_FALSE(finished && then != kNothing) << then << ", " << crash_at;
+      }
+    }
+  }
+}
+
+TEST(DiskBlobStoreTest, WhatIsDurableIsNotSyncedAgain) {
+  CrashingFileSystem files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->Put(digest, "abc").ok());
+  const int64_t changes = files.changes();
+  EXPECT_TRUE(store->Sync(digest).ok());
+  EXPECT_TRUE(store->Put(digest, "abc").ok());
+  EXPECT_TRUE(store->PutBuffered(digest, "abc").ok());
+  EXPECT_TRUE(store->Sync(DigestOf("none")).ok());
+  EXPECT_EQ(files.changes(), changes);
+  // A buffered one costs as much as writing it.
+  ASSERT_TRUE(store->PutBuffered(DigestOf("b"), "b").ok());
+  const int64_t before = files.changes();
+  EXPECT_TRUE(store->Sync(DigestOf("b")).ok());
+  EXPECT_GT(files.changes(), before);
+  const int64_t after = files.changes();
+  EXPECT_TRUE(store->Sync(DigestOf("b")).ok());
+  EXPECT_EQ(files.changes(), after);
+}
+
 // Counts what is read, and holds up the first reader.
 class HeldFiles : public CrashingFileSystem {
  public:

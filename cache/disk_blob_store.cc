@@ -1,6 +1,7 @@
 #include "cache/disk_blob_store.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -19,6 +20,12 @@ namespace {
 constexpr int64_t kPieceBytes = 1 << 20;
 // Of those whose bytes were seen to be right.
 constexpr int64_t kMaxVerified = 1 << 17;
+
+// A blob whose bytes were right when its file was last modified at that time.
+struct Known {
+  absl::Time modified;
+  bool synced = false;  // Its file and its name, in this process.
+};
 
 class FileReader : public BlobReader {
  public:
@@ -85,7 +92,9 @@ class DiskBlobStore : public BlobStore {
       Remove(digest);
       return BlobMissing(digest);
     }
-    SetVerified(digest, info->modified);
+    if (!IsVerified(digest, info->modified)) {
+      Remember(digest, {info->modified});
+    }
     return bytes;
   }
 
@@ -99,43 +108,36 @@ class DiskBlobStore : public BlobStore {
   }
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
-    EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
-    // Whoever sends what was there may have a reason.
-    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
-    if (info.has_value()) {
-      EK_ASSIGN_OR_RETURN(const bool right, Verify(digest, info->modified));
-      if (right) return absl::OkStatus();
+    return Store(digest, bytes, /*sync=*/true);
+  }
+
+  absl::Status PutBuffered(const Digest& digest,
+                           absl::string_view bytes) override {
+    return Store(digest, bytes, /*sync=*/false);
+  }
+
+  // What an earlier process has left may be in no better state than what was
+  // buffered: to sync what is durable already costs next to nothing.
+  absl::Status Sync(const Digest& digest) override {
+    if (!ValidateDigest(digest).ok()) return absl::OkStatus();
+    const std::shared_ptr<const Known> known = KnownOf(digest);
+    if (known != nullptr && known->synced) return absl::OkStatus();
+    const std::string path = PathOf(digest);
+    const absl::StatusOr<FileInfo> info = files_.Stat(path);
+    if (absl::IsNotFound(info.status())) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(info.status());
+    const absl::Status synced = files_.SyncFile(path);
+    if (absl::IsNotFound(synced) || IsUnreadable(synced)) {
+      Remove(digest);
+      return absl::OkStatus();
     }
-    const std::string path = JoinPath(tmp_, absl::StrCat("put-", next_++));
-    const absl::Status written = Write(path, bytes);
-    if (!written.ok()) {
-      Discard(files_, path);
-      return Annotate(written, absl::StrCat("storing ", digest.ToString()));
-    }
-    return Adopt(digest, path);
+    EK_RETURN_IF_ERROR(synced);
+    return SyncName(digest, *info);
   }
 
   absl::Status Adopt(const Digest& digest, const std::string& path) override {
     EK_RETURN_IF_ERROR(ValidateDigest(digest));
-    const std::string target = PathOf(digest);
-    absl::Status renamed = files_.Rename(path, target);
-    if (!renamed.ok()) {
-      // The first blob of its shard, or something strange is in its place.
-      const absl::StatusOr<FileInfo> strange = files_.Stat(target);
-      if (strange.ok() && strange->is_directory) Discard(files_, target);
-      EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(target)));
-      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
-      renamed = files_.Rename(path, target);
-    }
-    if (!renamed.ok()) {
-      Discard(files_, path);
-      return Annotate(renamed, absl::StrCat("storing ", digest.ToString()));
-    }
-    // Its writer has hashed it.
-    const absl::StatusOr<FileInfo> info = files_.Stat(target);
-    if (info.ok()) SetVerified(digest, info->modified);
-    if (evictor_ != nullptr) evictor_->Added(digest.size_bytes);
-    return files_.SyncDirectory(ParentPath(target));
+    return Place(digest, path, /*sync=*/true);
   }
 
  private:
@@ -150,11 +152,69 @@ class DiskBlobStore : public BlobStore {
                         BlobFileName(digest));
   }
 
-  absl::Status Write(const std::string& path, absl::string_view bytes) {
+  absl::Status Store(const Digest& digest, absl::string_view bytes, bool sync) {
+    EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
+    // Whoever sends what was there may have a reason.
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (info.has_value()) {
+      EK_ASSIGN_OR_RETURN(const bool right, Verify(digest, info->modified));
+      if (right) return sync ? Sync(digest) : absl::OkStatus();
+    }
+    const std::string path = JoinPath(tmp_, absl::StrCat("put-", next_++));
+    const absl::Status written = Write(path, bytes, sync);
+    if (!written.ok()) {
+      Discard(files_, path);
+      return Annotate(written, absl::StrCat("storing ", digest.ToString()));
+    }
+    return Place(digest, path, sync);
+  }
+
+  // Gives the file at `path`, which holds the blob, its name.
+  absl::Status Place(const Digest& digest, const std::string& path, bool sync) {
+    const std::string target = PathOf(digest);
+    absl::Status renamed = files_.Rename(path, target);
+    if (!renamed.ok()) {
+      // The first blob of its shard, or something strange is in its place.
+      const absl::StatusOr<FileInfo> strange = files_.Stat(target);
+      if (strange.ok() && strange->is_directory) Discard(files_, target);
+      ShardIsDurable(digest) = false;
+      EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(target)));
+      renamed = files_.Rename(path, target);
+    }
+    if (!renamed.ok()) {
+      Discard(files_, path);
+      return Annotate(renamed, absl::StrCat("storing ", digest.ToString()));
+    }
+    // Its writer has hashed it.
+    const absl::StatusOr<FileInfo> info = files_.Stat(target);
+    if (info.ok()) Remember(digest, {info->modified});
+    if (evictor_ != nullptr) evictor_->Added(digest.size_bytes);
+    if (!sync) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(info.status());
+    return SyncName(digest, *info);
+  }
+
+  // Of a file whose contents are durable.
+  absl::Status SyncName(const Digest& digest, const FileInfo& info) {
+    EK_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(PathOf(digest))));
+    std::atomic<bool>& shard_is_durable = ShardIsDurable(digest);
+    if (!shard_is_durable) {
+      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
+      shard_is_durable = true;
+    }
+    // Unless the file was replaced meanwhile.
+    if (IsVerified(digest, info.modified)) {
+      Remember(digest, {info.modified, true});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Write(const std::string& path, absl::string_view bytes,
+                     bool sync) {
     EK_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
                         files_.Open(path, OpenMode::kTruncate));
     EK_RETURN_IF_ERROR(file->Append(bytes));
-    EK_RETURN_IF_ERROR(file->Sync());
+    if (sync) EK_RETURN_IF_ERROR(file->Sync());
     return file->Close();
   }
 
@@ -179,17 +239,21 @@ class DiskBlobStore : public BlobStore {
     return hash.Finish() == digest;
   }
 
-  bool IsVerified(const Digest& digest, absl::Time modified) {
+  std::shared_ptr<const Known> KnownOf(const Digest& digest) {
     MutexLock lock(mutex_);
-    const auto known = verified_.Get(digest.hash);
-    return known != nullptr && *known == modified;
+    return verified_.Get(digest.hash);
   }
 
-  void SetVerified(const Digest& digest, absl::Time modified) {
-    auto known = std::make_shared<const absl::Time>(modified);
+  bool IsVerified(const Digest& digest, absl::Time modified) {
+    const std::shared_ptr<const Known> known = KnownOf(digest);
+    return known != nullptr && known->modified == modified;
+  }
+
+  void Remember(const Digest& digest, const Known& known) {
+    auto shared = std::make_shared<const Known>(known);
     MutexLock lock(mutex_);
     verified_.Erase(digest.hash);
-    verified_.Put(digest.hash, std::move(known), 1);
+    verified_.Put(digest.hash, std::move(shared), 1);
   }
 
   // Nothing if there is no file of that size.
@@ -207,8 +271,10 @@ class DiskBlobStore : public BlobStore {
     const absl::Time before = info->modified;
     if (!evictor_->Used(path, *info)) return std::nullopt;
     // The evictor may have changed its time, nothing else.
-    if (info->modified != before && IsVerified(digest, before)) {
-      SetVerified(digest, info->modified);
+    const std::shared_ptr<const Known> known = KnownOf(digest);
+    if (info->modified != before && known != nullptr &&
+        known->modified == before) {
+      Remember(digest, {info->modified, known->synced});
     }
     return *info;
   }
@@ -240,7 +306,7 @@ class DiskBlobStore : public BlobStore {
   absl::StatusOr<bool> Read(const Digest& digest, absl::Time modified) {
     EK_ASSIGN_OR_RETURN(const bool right, HasDigest(PathOf(digest), digest));
     if (right) {
-      SetVerified(digest, modified);
+      if (!IsVerified(digest, modified)) Remember(digest, {modified});
     } else {
       Remove(digest);
     }
@@ -255,16 +321,25 @@ class DiskBlobStore : public BlobStore {
     Discard(files_, PathOf(digest));
   }
 
+  // The name of the folder that the blob is in, in this process.
+  std::atomic<bool>& ShardIsDurable(const Digest& digest) {
+    const auto value = [](char digit) {
+      return digit <= '9' ? digit - '0' : digit - 'a' + 10;
+    };
+    return shard_is_durable_[16 * value(digest.hash[0]) +
+                             value(digest.hash[1])];
+  }
+
   FileSystem& files_;
   const std::string root_;
   const std::string tmp_;
   Evictor* const evictor_;  // Null: nothing is ever evicted.
   std::atomic<int64_t> next_{0};
+  std::array<std::atomic<bool>, 256> shard_is_durable_{};
   Mutex mutex_;
   CondVar looked_;
   std::map<LookKey, std::shared_ptr<Look>> looks_ ABSL_GUARDED_BY(mutex_);
-  // By hash: the file's time of modification when its bytes were right.
-  SizedLru<std::string, std::shared_ptr<const absl::Time>> verified_
+  SizedLru<std::string, std::shared_ptr<const Known>> verified_  // By hash.
       ABSL_GUARDED_BY(mutex_){kMaxVerified};
 };
 

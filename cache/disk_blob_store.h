@@ -2,8 +2,9 @@
 #define EK_CACHE_DISK_BLOB_STORE_H_
 
 // Blobs as files: <root>/<first two hex digits>/<hash>-<size>, written to
-// <root>/tmp/ first, synced, and renamed into place. A file whose contents do
-// not have the digest in its name is removed when that is noticed.
+// <root>/tmp/ first, synced unless they are buffered, and renamed into place. A
+// file whose contents do not have the digest in its name is removed when that
+// is noticed.
 
 #include <memory>
 #include <string>

@@ -57,16 +57,26 @@ class SpaceCheckingBlobStore : public ForwardingBlobStore {
       : ForwardingBlobStore(std::move(inner)), space_(space) {}
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
-    const absl::Status room =
-        space_.Admit(static_cast<int64_t>(bytes.size()), "a blob");
-    // What is there already needs none.
-    if (!room.ok() && !inner().Contains(digest).value_or(false)) return room;
+    EK_RETURN_IF_ERROR(Admit(digest, bytes));
     return inner().Put(digest, bytes);
+  }
+  absl::Status PutBuffered(const Digest& digest,
+                           absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(Admit(digest, bytes));
+    return inner().PutBuffered(digest, bytes);
   }
   // Adopt() asks for nothing: the file is on the disk already, and a rename
   // takes no room.
 
  private:
+  absl::Status Admit(const Digest& digest, absl::string_view bytes) {
+    const absl::Status room =
+        space_.Admit(static_cast<int64_t>(bytes.size()), "a blob");
+    // What is there already needs none.
+    const bool fits = room.ok() || inner().Contains(digest).value_or(false);
+    return fits ? absl::OkStatus() : room;
+  }
+
   DiskSpace& space_;
 };
 

@@ -38,6 +38,13 @@ class ForwardingBlobStore : public BlobStore {
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
     return inner_->Put(digest, bytes);
   }
+  absl::Status PutBuffered(const Digest& digest,
+                           absl::string_view bytes) override {
+    return inner_->PutBuffered(digest, bytes);
+  }
+  absl::Status Sync(const Digest& digest) override {
+    return inner_->Sync(digest);
+  }
   absl::Status Adopt(const Digest& digest, const std::string& path) override {
     return inner_->Adopt(digest, path);
   }

@@ -62,6 +62,13 @@ class MemoryCachedBlobStore : public ForwardingBlobStore {
     return absl::OkStatus();
   }
 
+  absl::Status PutBuffered(const Digest& digest,
+                           absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(inner().PutBuffered(digest, bytes));
+    Keep(digest, bytes);
+    return absl::OkStatus();
+  }
+
   void HalveMemory() override {
     ForwardingBlobStore::HalveMemory();
     MutexLock lock(mutex_);

@@ -119,14 +119,13 @@ class DiskStageResultStore : public StageResultStore {
     if (evictor_ != nullptr) {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }
-    absl::Status written = WriteAtomically(files_, path, file);
+    absl::Status written = WriteBuffered(files_, path, file);
     if (!written.ok() && !absl::IsResourceExhausted(written)) {
       // The first result of its shard, or something strange is in its place.
       const absl::StatusOr<FileInfo> strange = files_.Stat(path);
       if (strange.ok() && strange->is_directory) Discard(files_, path);
       EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
-      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
-      written = WriteAtomically(files_, path, file);
+      written = WriteBuffered(files_, path, file);
     }
     EK_RETURN_IF_ERROR(written);
     const absl::StatusOr<FileInfo> info = files_.Stat(path);

@@ -31,7 +31,8 @@ class StageResultStore {
   // system only whether the files of the result and of its blobs are as they
   // were. Null: ask Get(). What is given is OK.
   virtual SharedStageResult Recall(const std::string& key) = 0;
-  // Replaces what is there. Its output blobs must be stored already.
+  // Replaces what is there. Its output blobs must be stored already. Not
+  // durable: a power failure may lose it, and it is computed again.
   virtual absl::Status Put(const std::string& key,
                            const v1::StageResult& result) = 0;
   // As BlobStore::HalveMemory().

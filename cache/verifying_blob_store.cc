@@ -39,6 +39,12 @@ class VerifyingBlobStore : public ForwardingBlobStore {
     EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
     return inner().Put(digest, bytes);
   }
+
+  absl::Status PutBuffered(const Digest& digest,
+                           absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
+    return inner().PutBuffered(digest, bytes);
+  }
 };
 
 }  // namespace

@@ -175,6 +175,16 @@ absl::Status CrashingFileSystem::CreateDirectories(const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::Status CrashingFileSystem::SyncFile(const std::string& path) {
+  MutexLock lock(mutex_);
+  const absl::Status failed = Change();
+  if (!failed.ok()) return failed;
+  const auto it = names_.find(path);
+  if (it == names_.end()) return NoFile(path);
+  it->second->synced = it->second->now;
+  return absl::OkStatus();
+}
+
 absl::Status CrashingFileSystem::SyncDirectory(const std::string& path) {
   MutexLock lock(mutex_);
   const absl::Status failed = Change();

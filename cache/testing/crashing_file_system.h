@@ -52,6 +52,7 @@ class CrashingFileSystem : public FileSystem {
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;
   absl::Status CreateDirectories(const std::string& path) override;
+  absl::Status SyncFile(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::StatusOr<std::vector<std::string>> List(
       const std::string& path) override;

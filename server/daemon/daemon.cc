@@ -32,7 +32,7 @@
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/quarantine.h"
-#include "server/daemon/farm/stored_result.h"
+#include "server/daemon/farm/sent_result.h"
 #include "server/daemon/farm/worker_gate.h"
 #include "server/daemon/farm/workers_service.h"
 #include "server/daemon/health.h"
@@ -175,8 +175,8 @@ class DaemonImpl : public Daemon {
     dispatching.max_workers = options_.max_workers;
     dispatching.max_worker_slots = options_.max_worker_slots;
     dispatching.callback_threads = kResultThreads;
-    dispatching.read_result = [this](const v1::Digest& digest) {
-      return ReadStoredResult(*blobs_, digest);
+    dispatching.take_result = [this](const v1::WorkerMessage::Result& sent) {
+      return TakeSentResult(*blobs_, sent);
     };
     dispatching.quarantine = quarantine_.get();
     dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);

@@ -90,12 +90,12 @@ class RemoteBlobClient : public BlobClient {
   absl::Status Put(const std::vector<Digest>& digests,
                    const std::vector<SharedBytes>& blobs) override {
     if (digests.empty()) return absl::OkStatus();
+    Keep(digests, blobs);
     EK_ASSIGN_OR_RETURN(const std::set<Digest> missing, FindMissing(digests));
     reapi::BatchUpdateBlobsRequest batch;
     int64_t batch_bytes = 0;
     std::set<Digest> sent;
     for (size_t i = 0; i < digests.size(); ++i) {
-      cache_.Put(digests[i], blobs[i]);
       if (missing.count(digests[i]) == 0 || !sent.insert(digests[i]).second) {
         continue;
       }
@@ -116,6 +116,13 @@ class RemoteBlobClient : public BlobClient {
     return WriteBatch(batch);
   }
 
+  void Keep(const std::vector<Digest>& digests,
+            const std::vector<SharedBytes>& blobs) override {
+    for (size_t i = 0; i < digests.size(); ++i) {
+      cache_.Put(digests[i], blobs[i]);
+    }
+  }
+
  private:
   void Prepare(grpc::ClientContext& context,
                std::chrono::seconds timeout) const {
@@ -123,8 +130,8 @@ class RemoteBlobClient : public BlobClient {
     context.AddMetadata(kSessionMetadata, session_.Get());
   }
 
-  absl::Status Keep(const Digest& digest, std::string bytes,
-                    SharedBytes& slot) {
+  absl::Status Accept(const Digest& digest, std::string bytes,
+                      SharedBytes& slot) {
     EK_RETURN_IF_ERROR(Verify(digest, bytes));
     slot = std::make_shared<const std::string>(std::move(bytes));
     cache_.Put(digest, slot);
@@ -153,7 +160,7 @@ class RemoteBlobClient : public BlobClient {
       const auto slot = got.find(digest);
       if (slot == got.end()) continue;
       EK_RETURN_IF_ERROR(
-          Keep(digest, std::move(*blob.mutable_data()), slot->second));
+          Accept(digest, std::move(*blob.mutable_data()), slot->second));
     }
     for (const Digest& digest : digests) {
       if (got[digest] != nullptr) continue;
@@ -187,7 +194,7 @@ class RemoteBlobClient : public BlobClient {
           FromGrpc(status, absl::StrCat("reading blob ", digest.ToString())));
     }
     SharedBytes blob;
-    EK_RETURN_IF_ERROR(Keep(digest, std::move(bytes), blob));
+    EK_RETURN_IF_ERROR(Accept(digest, std::move(bytes), blob));
     return blob;
   }
 

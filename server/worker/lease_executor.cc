@@ -51,19 +51,26 @@ absl::StatusOr<std::vector<SharedBytes>> InputsOf(
   return blobs.Get(digests);
 }
 
-// Stores the outputs and names them in the result.
-absl::Status UploadOutputs(v1::ChildReply::Result& reply, BlobClient& blobs) {
+// What a stage has made, as blobs.
+struct Outputs {
   std::vector<Digest> digests;
-  std::vector<SharedBytes> bytes;
+  std::vector<SharedBytes> blobs;
+  int64_t bytes = 0;  // All together.
+};
+
+// Names them in the result.
+Outputs TakeOutputs(v1::ChildReply::Result& reply) {
+  Outputs outputs;
   for (v1::ChildBlob& blob : *reply.mutable_outputs()) {
-    digests.push_back(DigestOf(blob.data()));
-    bytes.push_back(
+    outputs.digests.push_back(DigestOf(blob.data()));
+    outputs.blobs.push_back(
         std::make_shared<const std::string>(std::move(*blob.mutable_data())));
+    outputs.bytes += outputs.digests.back().size_bytes;
     v1::BlobRef& ref = *reply.mutable_result()->add_outputs();
     ref.set_role(blob.role());
-    *ref.mutable_digest() = ToProto(digests.back());
+    *ref.mutable_digest() = ToProto(outputs.digests.back());
   }
-  return blobs.Put(digests, bytes);
+  return outputs;
 }
 
 // What a lease moved through this process, from which on it pays to give the
@@ -82,16 +89,22 @@ int64_t MovedBytes(const v1::DaemonMessage::Lease& lease,
   return bytes;
 }
 
-// Puts the result into the message, or into a blob that the message names.
-absl::Status Enclose(v1::StageResult stage_result, absl::string_view stage,
-                     BlobClient& blobs, v1::WorkerMessage::Result& result) {
-  auto bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+// Puts the result and its outputs into the message, or into blobs that the
+// message names.
+absl::Status Enclose(v1::StageResult stage_result, const Outputs& outputs,
+                     absl::string_view stage, BlobClient& blobs,
+                     v1::WorkerMessage::Result& result) {
+  const auto bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
   if (bytes > kMaxStoredResultBytes) {
-    const absl::Status too_large =
-        ResultTooLarge(absl::StrCat("stage ", stage), bytes);
-    stage_result.Clear();
-    *stage_result.mutable_error() = ErrorToProto(too_large);
-    bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+    *result.mutable_result()->mutable_error() =
+        ErrorToProto(ResultTooLarge(absl::StrCat("stage ", stage), bytes));
+    return absl::OkStatus();
+  }
+  if (bytes <= kMaxSentResultBytes && outputs.bytes <= kMaxSentOutputBytes) {
+    blobs.Keep(outputs.digests, outputs.blobs);
+    for (const SharedBytes& blob : outputs.blobs) result.add_outputs(*blob);
+  } else {
+    EK_RETURN_IF_ERROR(blobs.Put(outputs.digests, outputs.blobs));
   }
   if (bytes <= kMaxSentResultBytes) {
     *result.mutable_result() = std::move(stage_result);
@@ -232,11 +245,9 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
     *reply->mutable_result()->mutable_error() =
         ErrorToProto(StatusFromProto(reply->result().error()));
   }
-  absl::Status stored = UploadOutputs(*reply, blobs_);
-  if (stored.ok()) {
-    stored =
-        Enclose(std::move(*reply->mutable_result()), stage, blobs_, result);
-  }
+  const Outputs outputs = TakeOutputs(*reply);
+  const absl::Status stored = Enclose(std::move(*reply->mutable_result()),
+                                      outputs, stage, blobs_, result);
   if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
   return result;
 }

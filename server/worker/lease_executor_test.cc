@@ -13,6 +13,7 @@
 #include "server/worker/scratch_folder.h"
 #include "server/worker/testing/fake_compiler.h"
 #include "server/worker/testing/test_child.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 namespace {
@@ -34,7 +35,17 @@ class FakeBlobs : public BlobClient {
                    const std::vector<SharedBytes>& blobs) override {
     MutexLock lock(mutex_);
     for (size_t i = 0; i < digests.size(); ++i) blobs_[digests[i]] = blobs[i];
+    ++puts_;
     return put_status_;
+  }
+  void Keep(const std::vector<Digest>& digests,
+            const std::vector<SharedBytes>& blobs) override {
+    MutexLock lock(mutex_);
+    for (size_t i = 0; i < digests.size(); ++i) blobs_[digests[i]] = blobs[i];
+  }
+  int puts() {
+    MutexLock lock(mutex_);
+    return puts_;
   }
   Digest Add(const std::string& bytes) {
     MutexLock lock(mutex_);
@@ -50,6 +61,7 @@ class FakeBlobs : public BlobClient {
   Mutex mutex_;
   std::map<Digest, SharedBytes> blobs_ ABSL_GUARDED_BY(mutex_);
   absl::Status put_status_ ABSL_GUARDED_BY(mutex_);
+  int puts_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 class FakeSink : public MessageSink {
@@ -122,17 +134,35 @@ class LeaseExecutorTest : public testing::Test {
   std::shared_ptr<FakeSink> sink_ = std::make_shared<FakeSink>();
 };
 
-TEST_F(LeaseExecutorTest, StoresOutputsBeforeItAnswers) {
+// As import() of the child gives it for a model that long.
+std::string LargeModel() { return std::string(kMaxSentOutputBytes, 'm'); }
+
+TEST_F(LeaseExecutorTest, SmallOutputsComeWithTheAnswer) {
   LeaseExecutor executor(1, TestChild(), blobs_);
   executor.Add(Import(1, blobs_.Add("m")), sink_);
   const auto result = sink_->Await(1);
+  ASSERT_EQ(result.result().outputs_size(), 1);
+  ASSERT_EQ(result.outputs_size(), 1);
+  EXPECT_EQ(result.outputs(0), "graph of m");
+  EXPECT_EQ(result.result().outputs(0).digest().hash(),
+            DigestOf("graph of m").hash);
+  EXPECT_EQ(blobs_.puts(), 0);
+  // The next stage finds them here.
+  EXPECT_TRUE(blobs_.Get({DigestOf("graph of m")}).ok());
+}
+
+TEST_F(LeaseExecutorTest, StoresOutputsBeforeItAnswers) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  executor.Add(Import(1, blobs_.Add(LargeModel())), sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_EQ(result.outputs_size(), 0);
   EXPECT_EQ(result.fencing_token(), 101u);
   ASSERT_EQ(result.result().outputs_size(), 1);
   const auto digest = FromProto(result.result().outputs(0).digest());
   ASSERT_TRUE(digest.ok());
   const auto stored = blobs_.Get({*digest});
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(*stored->front(), "graph of m");
+  EXPECT_EQ(*stored->front(), "graph of " + LargeModel());
 }
 
 TEST_F(LeaseExecutorTest, MoreLeasesThanSlots) {
@@ -155,7 +185,7 @@ TEST_F(LeaseExecutorTest, MissingInputIsOurFault) {
 
 TEST_F(LeaseExecutorTest, UnstoredOutputIsOurFault) {
   LeaseExecutor executor(1, TestChild(), blobs_);
-  const Digest model = blobs_.Add("m");
+  const Digest model = blobs_.Add(LargeModel());
   blobs_.FailPuts(absl::ResourceExhaustedError("disk full"));
   executor.Add(Import(1, model), sink_);
   const auto result = sink_->Await(1);

@@ -105,6 +105,7 @@ absl::StatusOr<CutUpload> RunCutUpload(const CutUploadOptions& options) {
       "reading it back");
   EK_RETURN_IF_ERROR(farm->Stop());
   EK_ASSIGN_OR_RETURN(const BlobCount count, VerifyBlobs(farm->blobs_folder()));
+  if (count.torn > 0) return absl::DataLossError("a blob is torn");
   if (count.bytes < size) return absl::DataLossError("the blob is not stored");
   return resent.out;
 }

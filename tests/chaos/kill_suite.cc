@@ -91,6 +91,9 @@ class KillSuite {
     EK_RETURN_IF_ERROR(farm_->Stop());
     EK_ASSIGN_OR_RETURN(const BlobCount count,
                         VerifyBlobs(farm_->blobs_folder()));
+    if (count.torn > 0 && !options_.drop_unsynced) {
+      return absl::DataLossError("a blob is torn");
+    }
     statistics_.blobs = count.blobs;
     statistics_.blob_bytes = count.bytes;
     return absl::OkStatus();
@@ -270,7 +273,7 @@ class KillSuite {
 
   absl::Status CheckJob(Round& round, size_t index) {
     WatchedJob& watched = *round.jobs[index];
-    EK_RETURN_IF_ERROR(watched.Check(*connection_));
+    EK_RETURN_IF_ERROR(watched.Check(*connection_, options_.drop_unsynced));
     EK_ASSIGN_OR_RETURN(const v1::Job job, connection_->GetJob(watched.id()));
     if (job.state() != v1::SUCCEEDED) {
       return absl::DataLossError(absl::StrCat(v1::JobState_Name(job.state()),

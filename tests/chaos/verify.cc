@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "google/protobuf/util/message_differencer.h"
@@ -36,6 +37,10 @@ absl::StatusOr<BlobCount> VerifyBlobs(const std::string& folder) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     const Digest digest = DigestOf(bytes);
+    if (!absl::EndsWith(name, absl::StrCat("-", digest.size_bytes))) {
+      ++count.torn;
+      continue;
+    }
     if (name != absl::StrCat(digest.hash, "-", digest.size_bytes)) {
       return absl::DataLossError(absl::StrCat(
           "blob ", name, " holds the bytes of ", digest.ToString()));

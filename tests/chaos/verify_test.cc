@@ -58,6 +58,9 @@ TEST(VerifyBlobsTest, NoticesOneWrongByte) {
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_EQ(good->blobs, 1);
   EXPECT_EQ(good->bytes, 7);
+  EXPECT_EQ(good->torn, 0);
+  std::ofstream(scratch.At("ab/") + name) << "conten";
+  EXPECT_EQ(VerifyBlobs(scratch.path())->torn, 1);
   std::ofstream(scratch.At("ab/") + name) << "contemt";
   EXPECT_TRUE(absl::IsDataLoss(VerifyBlobs(scratch.path()).status()));
 }

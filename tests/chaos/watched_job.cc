@@ -48,7 +48,8 @@ WatchedJob::~WatchedJob() {
   thread_.join();
 }
 
-absl::Status WatchedJob::Check(client::Connection& connection) {
+absl::Status WatchedJob::Check(client::Connection& connection,
+                               bool lost_power) {
   EK_RETURN_IF_ERROR(status_, "watching it through the kills");
   int64_t expected = 0;
   std::set<std::string> computed;
@@ -58,7 +59,7 @@ absl::Status WatchedJob::Check(client::Connection& connection) {
           absl::StrCat("event ", expected, " came as ", event.sequence()));
     }
     const v1::Report::Stage& stage = event.stage_finished();
-    if (stage.cache() == v1::Report::Stage::MISS &&
+    if (!lost_power && stage.cache() == v1::Report::Stage::MISS &&
         !computed.insert(stage.name()).second) {
       return absl::DataLossError(absl::StrCat(
           "stage ", stage.name(), " was computed again after it had finished"));

@@ -31,9 +31,9 @@ class WatchedJob {
   const std::string& id() const { return id_; }
   bool over() const { return over_; }
   // Once over(): OK if each event came once and in order, the stored ones are
-  // the same, and no stage that had finished was computed again. For jobs of
-  // one target.
-  absl::Status Check(client::Connection& connection);
+  // the same, and no stage that had finished was computed again, unless the
+  // machine lost power: results are not synced. For jobs of one target.
+  absl::Status Check(client::Connection& connection, bool lost_power);
   // Once over().
   int64_t events() const { return static_cast<int64_t>(seen_.size()); }
 

@@ -99,7 +99,12 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
     for (const reapi::Digest& proto : request.blob_digests()) {
       EK_ASSIGN_OR_RETURN(const Digest digest, Checked(proto));
       EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
-      if (!present) *response.add_missing_blob_digests() = proto;
+      if (!present) {
+        *response.add_missing_blob_digests() = proto;
+        continue;
+      }
+      // Whoever is told so keeps no copy for us.
+      EK_RETURN_IF_ERROR(blobs_.Sync(digest));
     }
     return absl::OkStatus();
   }

@@ -61,11 +61,14 @@ struct DispatcherOptions {
   // Minimum interval between the progress reports of a lease that are passed
   // on.
   absl::Duration progress_interval = absl::Milliseconds(100);
-  // In which callbacks are called and results are read; 0: in the thread that
+  // In which callbacks are called and results are taken; 0: in the thread that
   // causes them.
   int callback_threads = 0;
-  // The result that a worker has uploaded. Empty: no worker may.
-  std::function<absl::StatusOr<v1::StageResult>(const v1::Digest&)> read_result;
+  // The result that a worker has uploaded, or sent together with its outputs,
+  // which are stored. Empty: no worker may.
+  std::function<absl::StatusOr<v1::StageResult>(
+      const v1::WorkerMessage::Result&)>
+      take_result;
   // Must outlive the dispatcher; null: nothing is quarantined.
   Quarantine* quarantine = nullptr;
   HoldLimits holds;
@@ -127,7 +130,8 @@ class Dispatcher : public LeaseSource {
     RetryRecord retries;
     uint64_t failed_on = kNoWorker;  // The last worker it failed on.
     int64_t lost_with = 0;  // Leases that were lost with it, itself included.
-    uint64_t worker = 0;    // 0: queued, resting, or its result is being read.
+    // 0: queued, resting, or its result is being taken.
+    uint64_t worker = 0;
     uint64_t token = 0;
     absl::Duration leased;
     absl::Duration progressed = -absl::InfiniteDuration();
@@ -156,9 +160,9 @@ class Dispatcher : public LeaseSource {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnResult(uint64_t worker_id, const v1::WorkerMessage::Result& result,
                 Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reads `outcome` outside of the lock.
-  void FinishStored(uint64_t lease_id, uint64_t worker_id, uint64_t token,
-                    const v1::Digest& digest, LeaseOutcome outcome);
+  // Gets `outcome` from `sent`, outside of the lock.
+  void TakeResult(uint64_t worker_id, const v1::WorkerMessage::Result& sent,
+                  LeaseOutcome outcome);
   void Succeed(uint64_t lease_id, uint64_t worker_id, LeaseOutcome outcome,
                Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The worker says that it failed.

@@ -123,31 +123,35 @@ void Dispatcher::OnResult(uint64_t worker_id,
   LeaseOutcome outcome;
   outcome.elapsed = clock_.Monotonic() - lease.leased;
   outcome.cpu_seconds = result.cpu_seconds();
-  if (result.has_stored_result()) {
-    actions.emplace_back(
-        lease_id, [this, lease_id, worker_id, token = lease.token,
-                   digest = result.stored_result(), outcome] {
-          FinishStored(lease_id, worker_id, token, digest, outcome);
-        });
+  if (result.has_stored_result() || result.outputs_size() > 0) {
+    // Shared, as what is posted must be copyable.
+    auto sent = std::make_shared<const v1::WorkerMessage::Result>(result);
+    actions.emplace_back(lease_id,
+                         [this, worker_id, sent = std::move(sent), outcome] {
+                           TakeResult(worker_id, *sent, outcome);
+                         });
     return;
   }
   outcome.result = result.result();
   Succeed(lease_id, worker_id, std::move(outcome), actions);
 }
 
-void Dispatcher::FinishStored(uint64_t lease_id, uint64_t worker_id,
-                              uint64_t token, const v1::Digest& digest,
-                              LeaseOutcome outcome) {
+void Dispatcher::TakeResult(uint64_t worker_id,
+                            const v1::WorkerMessage::Result& sent,
+                            LeaseOutcome outcome) {
   absl::StatusOr<v1::StageResult> result =
-      options_.read_result
-          ? options_.read_result(digest)
-          : absl::UnimplementedError("results are not taken as blobs");
+      options_.take_result
+          ? options_.take_result(sent)
+          : absl::UnimplementedError("results are not taken with blobs");
+  const uint64_t lease_id = sent.lease_id();
   Actions actions;
   {
     MutexLock lock(mutex_);
     const auto lease = leases_.find(lease_id);
     // It may have been cancelled meanwhile.
-    if (lease == leases_.end() || lease->second.token != token) return;
+    if (lease == leases_.end() || lease->second.token != sent.fencing_token()) {
+      return;
+    }
     if (result.ok()) {
       outcome.result = *std::move(result);
       Succeed(lease_id, worker_id, std::move(outcome), actions);

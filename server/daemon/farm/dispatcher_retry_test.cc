@@ -53,9 +53,9 @@ class DispatcherRetryTest : public testing::Test {
     OpenQuarantine();
     options_.build_digest = "build";
     options_.max_worker_slots = 20;
-    options_.read_result =
-        [this](const v1::Digest& digest) -> absl::StatusOr<v1::StageResult> {
-      const auto found = stored_.find(digest.hash());
+    options_.take_result = [this](const v1::WorkerMessage::Result& sent)
+        -> absl::StatusOr<v1::StageResult> {
+      const auto found = stored_.find(sent.stored_result().hash());
       if (found == stored_.end()) return absl::NotFoundError("no such blob");
       return found->second;
     };
@@ -449,8 +449,8 @@ TEST_F(DispatcherRetryTest, TheStreamDoesNotWaitForWhatAResultCauses) {
   options_.callback_threads = 2;
   Mutex gate;
   gate.Lock();
-  options_.read_result =
-      [&](const v1::Digest&) -> absl::StatusOr<v1::StageResult> {
+  options_.take_result =
+      [&](const v1::WorkerMessage::Result&) -> absl::StatusOr<v1::StageResult> {
     const MutexLock wait(gate);
     return v1::StageResult();
   };

@@ -54,6 +54,9 @@ class SlowDisk : public FileSystem {
   absl::Status CreateDirectories(const std::string& path) override {
     return inner_->CreateDirectories(path);
   }
+  absl::Status SyncFile(const std::string& path) override {
+    return inner_->SyncFile(path);
+  }
   absl::Status SyncDirectory(const std::string& path) override {
     if (meanwhile) meanwhile();
     return inner_->SyncDirectory(path);

@@ -17,7 +17,9 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "cache/disk_blob_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
+#include "proto/convert.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_store.h"
 #include "server/daemon/jobs/request_bounds.h"
@@ -195,6 +197,30 @@ TEST_F(JobSizeTest, AQueuedJobIsAFewKilobytes) {
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(request->SerializeAsString(),
             LargeJob("j7", v1::QUEUED).request().SerializeAsString());
+}
+
+// Stages buffer what they make; a power failure after the end of a job takes
+// none of it.
+TEST_F(JobSizeTest, ArtifactsAreDurableBeforeTheEnd) {
+  cache::CrashingFileSystem files;
+  auto buffering = *cache::OpenDiskBlobStore(files, "/blobs");
+  Open(*buffering);
+  const Digest digest = DigestOf("bundle");
+  ASSERT_TRUE(buffering->PutBuffered(digest, "bundle").ok());
+  v1::Job job = LargeJob("j", v1::SUCCEEDED);
+  *job.add_artifacts()->mutable_digest() = ToProto(digest);
+  ASSERT_TRUE(Add(job).ok());
+  files.Crash();
+  EXPECT_EQ(*(*cache::OpenDiskBlobStore(files, "/blobs"))->Get(digest),
+            "bundle");
+  // A disk that does not make it durable holds the end up.
+  ASSERT_TRUE(buffering->PutBuffered(DigestOf("next"), "next").ok());
+  job.set_id("next");
+  *job.mutable_artifacts(0)->mutable_digest() = ToProto(DigestOf("next"));
+  files.FailAfter(0);
+  EXPECT_FALSE(Add(job).ok());
+  files.Crash();
+  store_.reset();
 }
 
 // The new state of a job leaves its request alone.

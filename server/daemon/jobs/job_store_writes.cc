@@ -17,6 +17,15 @@ namespace {
 // Size of a message in memory, as a multiple of its serialized size.
 constexpr size_t kSpread = 4;
 
+// Stages buffer what they make; what a job promises is durable before its end.
+absl::Status SyncArtifacts(const v1::Job& job, cache::BlobStore& blobs) {
+  for (const v1::Artifact& artifact : job.artifacts()) {
+    EK_RETURN_IF_ERROR(blobs.Sync(
+        {artifact.digest().hash(), artifact.digest().size_bytes()}));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // An update as columns.
@@ -42,6 +51,7 @@ void JobStore::Fit(JobUpdate& update) {
     FitAnswer(report, *blobs_).IgnoreError();
   }
   v1::Job& job = update.job;
+  SyncArtifacts(job, *blobs_).IgnoreError();  // Prepare() asks again.
   // What it names stays, also where the job names it in a blob.
   v1::Job named;
   named.set_id(update.job_id);
@@ -69,6 +79,9 @@ void JobStore::Fit(JobUpdate& update) {
 
 absl::StatusOr<JobStore::Row> JobStore::Prepare(JobUpdate& update) {
   Fit(update);
+  if (blobs_ != nullptr) {
+    EK_RETURN_IF_ERROR(SyncArtifacts(update.job, *blobs_));
+  }
   Row row;
   row.update = &update;
   for (size_t target = 0; target < update.reports.size(); ++target) {

@@ -3,6 +3,7 @@
 
 // Where the plans of sweeps are, and the descriptors that come of them.
 
+#include <functional>
 #include <string>
 
 #include "base/digest.h"
@@ -20,14 +21,22 @@ class StoredSweepBlobs final : public SweepBlobs {
 
   absl::StatusOr<v1::Digest> Store(absl::string_view bytes) override {
     const Digest digest = DigestOf(bytes);
-    EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
-    if (!present) EK_RETURN_IF_ERROR(blobs_.Put(digest, bytes));
+    EK_RETURN_IF_ERROR(blobs_.Put(digest, bytes));
     return ToProto(digest);
   }
 
   absl::StatusOr<std::string> Load(const v1::Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const Digest name, FromProto(digest));
     return blobs_.Get(name);
+  }
+
+  void AskHas(const v1::Digest& digest,
+              const std::function<void(bool)>& told) override {
+    const absl::StatusOr<Digest> name = FromProto(digest);
+    if (!name.ok()) return told(false);
+    blobs_.AskContains(*name, [told](const absl::StatusOr<bool>& present) {
+      told(present.ok() && *present);
+    });
   }
 
  private:
