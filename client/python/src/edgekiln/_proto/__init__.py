@@ -1,0 +1,1 @@
+"""Messages of the API, made when the wheel is built (build_protos.py)."""
