@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <utility>
 
 namespace edgekiln::client {
@@ -21,18 +22,28 @@ namespace {
 std::atomic<int> noted{0};
 std::atomic<bool> holding{false};
 std::atomic<bool> clear_line{false};
+std::atomic<int> lines_above{0};
 std::atomic<RemovedOnInterrupt::Entry*> removed{nullptr};
+
+void Print(const char* text, size_t size) {
+  const ssize_t written = write(2, text, size);
+  static_cast<void>(written);
+}
+
+// Only what a signal handler may do.
+void ClearLiveLines(int above) {
+  static constexpr char kLineUp[] = "\x1b[A";
+  static constexpr char kClear[] = "\r\x1b[J";
+  for (; above > 0; --above) Print(kLineUp, sizeof(kLineUp) - 1);
+  Print(kClear, sizeof(kClear) - 1);
+}
 
 void Handle(int) {
   if (holding.load() && noted.fetch_add(1) == 0) return;
   for (auto* entry = removed.load(); entry != nullptr; entry = entry->next) {
     if (entry->exists.load()) unlink(entry->path.c_str());
   }
-  static constexpr char kClear[] = "\r\x1b[K";
-  if (clear_line.load()) {
-    const ssize_t written = write(2, kClear, sizeof(kClear) - 1);
-    static_cast<void>(written);
-  }
+  if (clear_line.load()) ClearLiveLines(lines_above.load());
   _exit(130);
 }
 
@@ -57,6 +68,8 @@ RemovedOnInterrupt::RemovedOnInterrupt(std::string path)
 RemovedOnInterrupt::~RemovedOnInterrupt() { entry_->exists.store(false); }
 
 bool InterruptRequested() { return holding.load() && noted.load() > 0; }
+
+void SetLiveLinesAbove(int lines) { lines_above.store(lines); }
 
 void InstallInterruptHandlers(bool live_line) {
   clear_line.store(live_line);

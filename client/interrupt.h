@@ -43,6 +43,9 @@ bool InterruptRequested();
 // progress line from the terminal if there is one. Call once, first.
 void InstallInterruptHandlers(bool live_line);
 
+// How many lines above that one are to be removed with it.
+void SetLiveLinesAbove(int lines);
+
 }  // namespace edgekiln::client
 
 #endif  // EK_CLIENT_INTERRUPT_H_

@@ -67,10 +67,20 @@ absl::Status OutputLost() {
                     .fix = "send it to a file on a disk with room"});
 }
 
+// Less is not believed: a terminal that does not know says 0.
+constexpr int kNarrowestTerminal = 20;
+
 int TerminalWidth(int fd) {
   winsize size = {};
   const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
-  return known && size.ws_col > 20 ? size.ws_col : 80;
+  return known && size.ws_col > kNarrowestTerminal ? size.ws_col : 80;
+}
+
+// 0: not known, or the width is not.
+int TerminalHeight(int fd) {
+  winsize size = {};
+  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > kNarrowestTerminal ? size.ws_row : 0;
 }
 
 // No cursor can be moved there, as in an editor's shell.
@@ -241,6 +251,8 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
              return isatty(STDERR_FILENO) != 0 ? TerminalWidth(STDERR_FILENO)
                                                : 0;
            },
+       .height = [] { return TerminalHeight(STDERR_FILENO); },
+       .on_lines_above = SetLiveLinesAbove,
        .now = [&] { return clock->Monotonic(); },
        .reconnect_for = ReconnectFor(line)});
   EK_ASSIGN_OR_RETURN(const Connected connected,

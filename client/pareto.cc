@@ -1,44 +1,38 @@
 #include "client/pareto.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <numeric>
+#include <vector>
 
 namespace edgekiln::client {
 namespace {
 
+// Of points that are not equal.
 bool Dominates(const std::vector<double>& a, const std::vector<double>& b) {
-  bool smaller = false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] > b[i]) return false;
-    smaller = smaller || a[i] < b[i];
   }
-  return smaller;
+  return true;
 }
 
 }  // namespace
 
-// In lexicographic order none is dominated by a later one, and one that is, is
-// so by a point of the front.
-std::vector<bool> ParetoFront(const std::vector<std::vector<double>>& points) {
-  std::vector<size_t> order(points.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return points[a] < points[b]; });
-  std::vector<bool> on_front(points.size(), false);
-  std::vector<size_t> front;
-  for (const size_t point : order) {
-    const bool dominated = std::any_of(
-        front.begin(), front.end(),
-        [&](size_t other) { return Dominates(points[other], points[point]); });
-    if (dominated) continue;
-    on_front[point] = true;
-    // Of equal points one is enough to compare with.
-    if (front.empty() || points[front.back()] != points[point]) {
-      front.push_back(point);
+void GrowingFront::Add(const std::vector<double>& point) {
+  const size_t number = on_front_.size();
+  on_front_.push_back(false);
+  for (Place& place : front_) {
+    if (place.point == point) {
+      place.numbers.push_back(number);
+      on_front_[number] = true;
+      return;
     }
+    if (Dominates(place.point, point)) return;
   }
-  return on_front;
+  std::erase_if(front_, [&](const Place& place) {
+    if (!Dominates(point, place.point)) return false;
+    for (const size_t beaten : place.numbers) on_front_[beaten] = false;
+    return true;
+  });
+  front_.push_back({.point = point, .numbers = {number}});
+  on_front_[number] = true;
 }
 
 }  // namespace edgekiln::client

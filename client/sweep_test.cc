@@ -134,17 +134,21 @@ TEST(ParetoTest, IsWhatComparingAllWithAllSays) {
     for (auto& point : points) {
       for (size_t i = 0; i < axes; ++i) point.push_back(random() % 8 / 8.0);
     }
-    const std::vector<bool> front = ParetoFront(points);
-    for (size_t a = 0; a < count; ++a) {
-      bool dominated = false;
-      for (size_t b = 0; b < count; ++b) {
-        bool no_worse = true;
-        for (size_t i = 0; i < axes; ++i) {
-          no_worse = no_worse && points[b][i] <= points[a][i];
+    GrowingFront front;
+    for (size_t known = 1; known <= count; ++known) {
+      front.Add(points[known - 1]);
+      for (size_t a = 0; a < known; ++a) {
+        bool dominated = false;
+        for (size_t b = 0; b < known; ++b) {
+          bool no_worse = true;
+          for (size_t i = 0; i < axes; ++i) {
+            no_worse = no_worse && points[b][i] <= points[a][i];
+          }
+          dominated = dominated || (no_worse && points[b] != points[a]);
         }
-        dominated = dominated || (no_worse && points[b] != points[a]);
+        ASSERT_EQ(front.Has(a), !dominated)
+            << "round " << round << " point " << a << " of " << known;
       }
-      ASSERT_EQ(front[a], !dominated) << "round " << round << " point " << a;
     }
   }
 }

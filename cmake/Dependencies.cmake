@@ -32,6 +32,15 @@ set_target_properties(elfutils::dw PROPERTIES
   INTERFACE_LINK_LIBRARIES "${EK_ELF_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${EK_DW_INCLUDE_DIR}")
 
+# Nor libmicrohttpd.
+find_path(EK_MICROHTTPD_INCLUDE_DIR microhttpd.h REQUIRED)
+find_library(EK_MICROHTTPD_LIBRARY microhttpd REQUIRED)
+mark_as_advanced(EK_MICROHTTPD_INCLUDE_DIR EK_MICROHTTPD_LIBRARY)
+add_library(microhttpd::microhttpd UNKNOWN IMPORTED)
+set_target_properties(microhttpd::microhttpd PROPERTIES
+  IMPORTED_LOCATION "${EK_MICROHTTPD_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${EK_MICROHTTPD_INCLUDE_DIR}")
+
 # FlatBuffers: the generated headers need only the include folder.
 find_program(EK_FLATC flatc REQUIRED)
 find_path(EK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)

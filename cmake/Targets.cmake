@@ -99,12 +99,13 @@ function(edgekiln_cc_binary name)
   endif()
 endfunction()
 
-# edgekiln_cc_test(<name> [WHOLE] [TIMEOUT seconds] SRCS ... DEPS ...)
+# edgekiln_cc_test(<name> [WHOLE | SHARDS n] [TIMEOUT seconds] SRCS ... DEPS ...)
 # A GoogleTest program with a main() of its own library. Every case is one
 # ctest test, labelled with the folder; WHOLE runs the program as one test, for
-# programs with thousands of cheap cases or costly shared set-up.
+# programs with thousands of cheap cases or costly shared set-up, SHARDS as so
+# many, where the set-up of all cases would be most of the time.
 function(edgekiln_cc_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT;SHARDS" "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT EK_BUILD_TESTS)
     return()
@@ -129,12 +130,35 @@ function(edgekiln_cc_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES
       LABELS "${label}" TIMEOUT ${arg_TIMEOUT})
+  elseif(arg_SHARDS)
+    foreach(number RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${number} - 1")
+      add_test(NAME ${name}.${number} COMMAND ${name})
+      set_tests_properties(${name}.${number} PROPERTIES
+        LABELS "${label}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
+        "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
   else()
     # PRE_TEST: listing cases waits for ctest, so building runs nothing.
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
       TEST_PREFIX "${name}." PROPERTIES
       LABELS "${label}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+# edgekiln_web_test(<name> <script>): what web/ computes, by node without a
+# browser. Skipped where there is no node.
+function(edgekiln_web_test name script)
+  if(NOT EK_BUILD_TESTS)
+    return()
+  endif()
+  add_test(NAME ${name}
+    COMMAND /bin/sh -c
+      "command -v node >/dev/null || { echo 'SKIPPED: no node'; exit 77; }; \
+exec node \"$0\" \"$1\""
+      "${script}" "${PROJECT_SOURCE_DIR}/web")
+  set_tests_properties(${name} PROPERTIES
+    LABELS web TIMEOUT 60 SKIP_RETURN_CODE 77)
 endfunction()
 
 # Options of everything that uses precompiled headers: gcc forgets which of their

@@ -18,6 +18,7 @@
 #include "server/deployed_model.h"
 #include "server/document_fit.h"
 #include "server/firmware_stages.h"
+#include "server/import_call.h"
 #include "server/job_report.h"
 #include "server/model_stages.h"
 #include "server/quantized_stages.h"
@@ -446,11 +447,7 @@ std::vector<TargetRun> CompileJob::ResolveTargets() {
   for (int i = 0; i < request_.targets_size(); ++i) {
     TargetRun& run = runs.emplace_back(TargetRun{
         .stages = {context_, i}, .report = NewReport(job_id_, request_, i)});
-    v1::StageOptions options;
-    options.mutable_resolve_target();
-    run.resolve =
-        run.stages.Start("resolve_target", options,
-                         {As("target", request_.targets(i).digest())});
+    run.resolve = run.stages.Start(ResolveCall(request_.targets(i).digest()));
   }
   if (runs.empty()) {
     constexpr int kNone = StageSequence::kAllTargets;

@@ -76,6 +76,7 @@ constexpr char kHelp[] =
 struct Flags {
   std::string listen;
   std::string workers_listen;
+  std::string http;
   bool insecure_network = false;
   std::string state;
   std::string ready_file;
@@ -100,6 +101,11 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_option("--workers-listen", flags.workers_listen,
                  "For workers (default: service-workers.sock in that folder)")
       ->type_name("ADDRESS");
+  app.add_option(
+         "--http", flags.http,
+         "The same calls as JSON over HTTP, for curl and health checks: "
+         "HOST:PORT, or unix:/PATH (docs/http.md; default: none)")
+      ->type_name("ADDRESS");
   app.add_flag("--insecure-network", flags.insecure_network,
                "Allow addresses that other machines reach, although nobody is "
                "asked who they are");
@@ -118,8 +124,9 @@ void Define(CLI::App& app, Flags& flags) {
                  "text; flags win over it")
       ->type_name("FILE");
   app.add_option("--ready-file", flags.ready_file,
-                 "Written once serving: the address for clients and, on the "
-                 "second line, the one for workers")
+                 "Written once serving: the address for clients, on the "
+                 "second line the one for workers and, on a third, that of "
+                 "--http")
       ->type_name("FILE");
   app.add_flag("--local", flags.local,
                "Serve this user only, on a socket in the runtime folder; start "
@@ -243,6 +250,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   if (!flags.workers_listen.empty()) {
     setup.daemon.workers_listen = flags.workers_listen;
   }
+  if (!flags.http.empty()) setup.daemon.http = flags.http;
   if (flags.insecure_network) setup.daemon.insecure_network = true;
   EK_RETURN_IF_ERROR(ListenInRuntimeFolder(setup.daemon));
   if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
@@ -304,10 +312,11 @@ void Drain(const sigset_t& signals, Daemon& daemon, absl::Duration patience,
 void WarnOfExposure(const Daemon& daemon, Logger& log) {
   const std::string& clients = daemon.client_address();
   const std::string& workers = daemon.worker_address();
-  if (!absl::StartsWith(clients, "unix:")) {
-    log.Warning(IsLoopback(clients) ? "every user of this machine"
+  for (const std::string& address : {clients, daemon.http_address()}) {
+    if (address.empty() || absl::StartsWith(address, "unix:")) continue;
+    log.Warning(IsLoopback(address) ? "every user of this machine"
                                     : "everybody who reaches it",
-                " can submit, read and cancel jobs on ", clients,
+                " can submit, read and cancel jobs on ", address,
                 ": clients are not authenticated");
   }
   // Workers prove that they know the secret; on loopback nobody but root sees
@@ -351,11 +360,12 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
             ": serving clients on ", daemon->client_address(),
             " and workers on ", daemon->worker_address(), " (", setup.workers,
             " of its own), state in ", setup.daemon.state_folder);
+  const std::string http = daemon->http_address();
   if (!flags.ready_file.empty()) {
-    EK_RETURN_IF_ERROR(
-        WriteAtomically(*files, flags.ready_file,
-                        absl::StrCat(daemon->client_address(), "\n",
-                                     daemon->worker_address(), "\n")));
+    EK_RETURN_IF_ERROR(WriteAtomically(
+        *files, flags.ready_file,
+        absl::StrCat(daemon->client_address(), "\n", daemon->worker_address(),
+                     "\n", http, http.empty() ? "" : "\n")));
   }
   EK_ASSIGN_OR_RETURN(const bool asked,
                       WaitForEnd(signals, *daemon,

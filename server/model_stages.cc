@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "server/accuracy.h"
 #include "server/compile_job.h"
+#include "server/import_call.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -65,19 +66,7 @@ Task<absl::Status> ModelStages::OpenDocument() {
 
 Task<absl::Status> ModelStages::Import() {
   if (request_.has_document()) co_return co_await OpenDocument();
-  v1::StageOptions import;
-  v1::ImportOptions& options = *import.mutable_import();
-  std::vector<v1::BlobRef> files = {As("model", request_.model())};
-  *options.mutable_dimensions() = request_.bindings().dimensions();
-  for (const v1::NamedBlob& input : request_.bindings().inputs()) {
-    options.add_bound_inputs(input.name());
-    files.push_back(As("bound_input", input.digest()));
-  }
-  for (const v1::NamedBlob& file : request_.bindings().external_data()) {
-    options.add_external_data(file.name());
-    files.push_back(As("external_data", file.digest()));
-  }
-  const auto importing = stages_.Start("import", import, std::move(files));
+  const auto importing = stages_.Start(ImportCall(request_));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& imported,
                          co_await ResultOf(importing));
   import_ = imported.summary().import();
@@ -85,16 +74,12 @@ Task<absl::Status> ModelStages::Import() {
                           imported.warnings().end());
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef graph, Only(imported, "graph"));
 
-  v1::StageOptions simplify;
-  simplify.mutable_simplify();
-  const auto simplifying = stages_.Start("simplify", simplify, {graph});
+  const auto simplifying = stages_.Start(SimplifyCall(graph));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& simplified,
                          co_await ResultOf(simplifying));
   EK_CO_ASSIGN_OR_RETURN(imported_, Only(simplified, "graph"));
   EK_CO_ASSIGN_OR_RETURN(outline_, Only(simplified, "outline"));
-  compiled_ = imported_;
-  const std::vector<v1::Digest> float32 = All(simplified, "float32_graph");
-  if (!float32.empty()) compiled_ = As("graph", float32[0]);
+  EK_CO_ASSIGN_OR_RETURN(compiled_, CompiledGraph(simplified));
   co_return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "server/import_call.h"
 #include "server/kept_integers.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
@@ -48,12 +49,8 @@ void Requantization::Start(const v1::BlobRef* capabilities,
       asked == v1::OFF || (!may_gain && asked != v1::ON)) {
     return;
   }
-  v1::StageOptions options;
-  options.mutable_unquantize()->set_requantize(asked);
-  std::vector<v1::BlobRef> inputs = {model_.compiled()};
-  // What is asked for does not depend on the target.
-  if (asked != v1::ON) inputs.push_back(*capabilities);
-  run.unquantize = run.stages.Start("unquantize", options, std::move(inputs));
+  run.unquantize =
+      run.stages.Start(UnquantizeCall(model_.compiled(), capabilities, asked));
 }
 
 Task<absl::Status> Requantization::Decide(TargetRun& run) {

@@ -61,6 +61,12 @@ class StageSequence {
     return stages_.back();
   }
 
+  // The same, with the target and the parts of this sequence.
+  std::shared_ptr<PendingStage> Start(StageCall call) {
+    return Start(std::move(call.name), std::move(call.options),
+                 std::move(call.inputs));
+  }
+
   // Another one takes the place of `stage`, one of this sequence: what it warns
   // of is not reported.
   void Drop(const std::shared_ptr<PendingStage>& stage) {

@@ -32,9 +32,9 @@ absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes);
 // Whether `error` is the first.
 bool IsOverMemoryLimit(const v1::ErrorDetail& error);
 
-// Results of stages travel in the stream up to the first, and as blobs up to the
-// last, with which they still fit the store of stage results; with a result, its
-// outputs up to the second.
+// Results of stages travel in the stream up to the first, and as blobs up to
+// the last, with which they still fit the store of stage results; with a
+// result, its outputs up to the second.
 inline constexpr int64_t kMaxSentResultBytes = 256 << 10;
 inline constexpr int64_t kMaxSentOutputBytes = 256 << 10;
 inline constexpr int64_t kMaxStoredResultBytes = (64 << 20) - (4 << 10);

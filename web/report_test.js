@@ -1,5 +1,5 @@
-// Numbers and data of the page, without a browser.
-// usage: node web_test.js WEB_FOLDER
+// Numbers and data of the page of reports, without a browser.
+// usage: node report_test.js WEB_FOLDER
 "use strict";
 const assert = require("assert");
 const fs = require("fs");
@@ -17,7 +17,7 @@ const DATA = { diffs: [], reports: [{
 
 const document = { getElementById: () => ({ textContent: JSON.stringify(DATA) }) };
 const { Format, Data } = new Function("document",
-  `"use strict";${text("format.js")}${text("data.js")}return { Format, Data };`)(document);
+  `"use strict";${text("shared/format.js")}${text("report/data.js")}return { Format, Data };`)(document);
 
 // Spaces as a terminal has them.
 const plain = (shown) => shown.replace(/[\u202f\u00a0]/g, " ").replace(/\u2212/g, "-");

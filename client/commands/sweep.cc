@@ -16,6 +16,7 @@
 #include "client/job_pages.h"
 #include "client/job_request.h"
 #include "client/render/json.h"
+#include "client/render/live_sweep.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/sweep_table.h"
 #include "client/render/table.h"
@@ -81,7 +82,22 @@ absl::StatusOr<v1::Job> FindSweep(JobUse use, CommandContext& context) {
 class Listener {
  public:
   Listener(const v1::SweepRequest& request, CommandContext& context)
-      : rows_(request), context_(context) {}
+      : rows_(request),
+        live_(rows_, context.line.sweep.memories),
+        context_(context) {}
+  ~Listener() { context_.progress.ShowAbove(nullptr); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  // Shows the newest rows as they come, where a person looks at both outputs.
+  void ShowLive() {
+    const bool person = !context_.line.json && context_.style.width() > 0 &&
+                        context_.line.sweep.csv != kStandardOutput;
+    if (!person) return;
+    context_.progress.ShowAbove([this](int lines, const Style& style) {
+      return live_.Lines(lines, style);
+    });
+  }
 
   void operator()(const v1::JobEvent& event) {
     const bool is_row = rows_.Apply(event);
@@ -97,7 +113,7 @@ class Listener {
 
   // What is shown once there are no more.
   absl::Status Finish() {
-    context_.progress.Clear();
+    context_.progress.ShowAbove(nullptr);
     const std::string& csv = context_.line.sweep.csv;
     if (csv == kStandardOutput) {
       context_.print(RowsToCsv(rows_));
@@ -121,6 +137,7 @@ class Listener {
   }
 
   SweepRows rows_;
+  LiveSweep live_;  // Of `rows_`.
   CommandContext& context_;
 };
 
@@ -182,6 +199,7 @@ absl::Status Start(LocalSweep sweep, CommandContext& context) {
     return absl::OkStatus();
   }
   Listener listener(request.sweep(), context);
+  listener.ShowLive();
   EK_ASSIGN_OR_RETURN(const v1::Job job,
                       RunJob(request, context, std::ref(listener)));
   EK_RETURN_IF_ERROR(JobError(job));
@@ -264,6 +282,7 @@ absl::Status RunSweepWatch(CommandContext& context) {
   EK_RETURN_IF_ERROR(CheckCsv(context));
   EK_ASSIGN_OR_RETURN(const v1::Job found, FindSweep(JobUse::kRead, context));
   Listener listener(found.request().sweep(), context);
+  listener.ShowLive();
   EK_ASSIGN_OR_RETURN(const v1::Job job,
                       FollowJob(found.id(), context, std::ref(listener)));
   EK_RETURN_IF_ERROR(listener.Finish());

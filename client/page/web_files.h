@@ -5,7 +5,7 @@
 
 namespace edgekiln::client {
 
-// The files of client/page/web, as they go into a page.
+// The files of web/shared and web/report, as they go into a page.
 
 std::string WebStyle();   // All style sheets.
 std::string WebScript();  // All scripts, in one function.

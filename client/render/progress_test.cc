@@ -4,6 +4,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace edgekiln::client {
 namespace {
@@ -190,6 +193,66 @@ TEST(ProgressTest, LiveLineIsRedrawnTenTimesASecondAtMost) {
   EXPECT_EQ(recorder.Take(), "\r\x1b[K");
   progress.Clear();
   EXPECT_EQ(recorder.Take(), "");
+}
+
+TEST(ProgressTest, LinesAboveAreRedrawnWithTheLiveOne) {
+  Recorder recorder;
+  Progress::Options options = recorder.Options(ProgressStyle::kLive);
+  int height = 24;
+  std::vector<int> told;
+  options.height = [&] { return height; };
+  options.on_lines_above = [&](int lines) { told.push_back(lines); };
+  Progress progress(std::move(options));
+  int asked = 0;
+  std::vector<std::string> rows;
+  progress.ShowAbove([&](int lines, const Style& style) {
+    ++asked;
+    EXPECT_EQ(lines, height - 2);
+    EXPECT_EQ(style.width(), 79);
+    return rows;
+  });
+  progress.OnEvent(Started("import"));
+  EXPECT_EQ(recorder.Take(), "\r  0.0 s  import\x1b[K");
+  rows = {"CELL", "   0"};
+  recorder.now = absl::Milliseconds(50);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "");  // Not that often, and nobody is asked.
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(told.empty());
+  recorder.now = absl::Milliseconds(100);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "\rCELL\x1b[K\n   0\x1b[K\n  0.1 s  import\x1b[J");
+  EXPECT_EQ(told, (std::vector<int>{2}));
+  recorder.now = absl::Milliseconds(200);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "\r  0.2 s  import\x1b[K");
+  progress.Say("warning");
+  EXPECT_EQ(recorder.Take(), "\r\x1b[2A\x1b[Jwarning\n");
+  EXPECT_EQ(told, (std::vector<int>{2, 0}));
+  recorder.now = absl::Milliseconds(300);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "\rCELL\x1b[K\n   0\x1b[K\n  0.3 s  import\x1b[J");
+  // Room for the "^C" that a terminal writes at the end of the line.
+  progress.OnEvent(Waiting(std::string(100, 'x')));
+  recorder.now = absl::Milliseconds(400);
+  progress.OnTick();
+  EXPECT_EQ(
+      recorder.Take(),
+      absl::StrCat("\r  0.4 s  waiting: ", std::string(59, 'x'), "\x1b[K"));
+  progress.ShowAbove(nullptr);
+  EXPECT_EQ(recorder.Take(), "\r\x1b[2A\x1b[J");
+  progress.OnEvent(Started("tile"));
+  recorder.now = absl::Milliseconds(500);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "\r  0.5 s  tile and 1 more\x1b[K");
+  EXPECT_EQ(asked, 5);
+  height = 0;  // No window in which lines can be redrawn.
+  progress.ShowAbove([&](int, const Style&) {
+    ADD_FAILURE() << "asked";
+    return rows;
+  });
+  recorder.now = absl::Milliseconds(600);
+  progress.OnTick();
 }
 
 TEST(ProgressTest, PlainLinesAreFew) {

@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/pareto.h"
 
 namespace edgekiln::client {
 namespace {
-
-struct Points {
-  std::vector<int> cells;
-  std::vector<std::vector<double>> points;  // Cycles first.
-};
 
 // What is compared, less of each being better; empty for a row that cannot be.
 std::vector<double> PointOf(const v1::SweepRow& row,
@@ -34,6 +27,12 @@ std::vector<double> PointOf(const v1::SweepRow& row,
   return point;
 }
 
+// Without accuracy there is no metric, and one coordinate less.
+std::string MetricOf(const v1::SweepRow& row) {
+  if (!row.report().has_accuracy()) return "";
+  return absl::StrCat("by ", row.report().accuracy().metric());
+}
+
 }  // namespace
 
 std::optional<int64_t> MemoryOf(const v1::Report& report,
@@ -46,35 +45,39 @@ std::optional<int64_t> MemoryOf(const v1::Report& report,
   return std::nullopt;
 }
 
-SweepMarks MarksOf(const std::vector<v1::SweepRow>& rows,
-                   const std::vector<std::string>& memories) {
-  std::map<std::string, double> fewest;  // By model.
-  // By model and metric.
-  std::map<std::pair<std::string, std::string>, Points> comparable;
-  for (const v1::SweepRow& row : rows) {
-    if (row.state() != v1::SweepRow::DONE) continue;
-    if (row.report().totals().cycles() <= 0) continue;
-    std::vector<double> point = PointOf(row, memories);
-    if (point.empty()) continue;
-    const auto [it, is_new] = fewest.try_emplace(row.model(), point[0]);
-    if (!is_new) it->second = std::min(it->second, point[0]);
-    // Without accuracy there is no metric, and one coordinate less.
-    Points& with = comparable[{
-        row.model(), row.report().has_accuracy()
-                         ? absl::StrCat("by ", row.report().accuracy().metric())
-                         : ""}];
-    with.cells.push_back(row.cell());
-    with.points.push_back(std::move(point));
-  }
+// Rows are compared with those of the same model and metric.
+void GrowingMarks::Add(const v1::SweepRow& row) {
+  if (row.state() != v1::SweepRow::DONE) return;
+  if (row.report().totals().cycles() <= 0) return;
+  const std::vector<double> point = PointOf(row, memories_);
+  if (point.empty()) return;
+  const auto [fewest, is_first] = fewest_.try_emplace(row.model(), point[0]);
+  fewest->second = std::min(fewest->second, point[0]);
+  Front& front = fronts_[{row.model(), MetricOf(row)}];
+  front.front.Add(point);
+  marks_[row.cell()] = {.cycles = point[0],
+                        .fewest = &fewest->second,
+                        .front = &front.front,
+                        .number = front.count++};
+}
+
+SweepMarks GrowingMarks::Of(const std::vector<v1::SweepRow>& rows) const {
   SweepMarks marks;
-  for (const auto& [key, with] : comparable) {
-    const std::vector<bool> front = ParetoFront(with.points);
-    for (size_t i = 0; i < with.cells.size(); ++i) {
-      marks.best[with.cells[i]] = with.points[i][0] == fewest[key.first];
-      marks.front[with.cells[i]] = front[i];
-    }
+  for (const v1::SweepRow& row : rows) {
+    const auto found = marks_.find(row.cell());
+    if (found == marks_.end()) continue;
+    const Mark& mark = found->second;
+    marks.best[row.cell()] = mark.cycles == *mark.fewest;
+    marks.front[row.cell()] = mark.front->Has(mark.number);
   }
   return marks;
+}
+
+SweepMarks MarksOf(const std::vector<v1::SweepRow>& rows,
+                   const std::vector<std::string>& memories) {
+  GrowingMarks marks(memories);
+  for (const v1::SweepRow& row : rows) marks.Add(row);
+  return marks.Of(rows);
 }
 
 }  // namespace edgekiln::client

@@ -1,12 +1,15 @@
 #ifndef EK_CLIENT_RENDER_SWEEP_MARKS_H_
 #define EK_CLIENT_RENDER_SWEEP_MARKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client/pareto.h"
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/sweep_row.pb.h"
 
@@ -26,6 +29,37 @@ struct SweepMarks {
 
 SweepMarks MarksOf(const std::vector<v1::SweepRow>& rows,
                    const std::vector<std::string>& memories);
+
+// The same of rows that come one by one.
+class GrowingMarks {
+ public:
+  explicit GrowingMarks(std::vector<std::string> memories)
+      : memories_(std::move(memories)) {}
+  GrowingMarks(const GrowingMarks&) = delete;
+  GrowingMarks& operator=(const GrowingMarks&) = delete;
+
+  void Add(const v1::SweepRow& row);
+  // The marks of `rows` among all that were added.
+  SweepMarks Of(const std::vector<v1::SweepRow>& rows) const;
+
+ private:
+  struct Mark {
+    double cycles = 0;
+    const double* fewest = nullptr;
+    const GrowingFront* front = nullptr;
+    size_t number = 0;  // In `front`.
+  };
+  struct Front {
+    GrowingFront front;
+    size_t count = 0;
+  };
+
+  const std::vector<std::string> memories_;
+  // What marks point to stays where it is.
+  std::map<std::string, double> fewest_;                         // By model.
+  std::map<std::pair<std::string, std::string>, Front> fronts_;  // And metric.
+  std::map<int, Mark> marks_;                                    // By cell.
+};
 
 }  // namespace edgekiln::client
 

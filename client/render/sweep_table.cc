@@ -1,18 +1,16 @@
 #include "client/render/sweep_table.h"
 
 #include <algorithm>
-#include <functional>
+#include <cstdint>
+#include <iterator>
 #include <map>
-#include <optional>
+#include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/format_bytes.h"
-#include "client/render/metric.h"
 #include "client/render/sweep_marks.h"
+#include "client/render/sweep_row_table.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/table.h"
 
@@ -25,155 +23,34 @@ constexpr size_t kMaxMatrixColumns = 24;
 constexpr size_t kNamedCells = 4;
 
 // One of the things in which rows differ.
-struct Dimension {
-  std::string name;
-  std::vector<std::string> values;  // In the order of the cells.
-  std::function<std::string(const v1::SweepRow&)> of;
+struct Dimension : SweepDimension {
+  std::vector<std::string> values = {};  // In the order of the cells.
 };
-
-// Not those of which it is said elsewhere.
-bool HasRow(const v1::SweepRow& row) {
-  return row.state() != v1::SweepRow::REFUSED &&
-         row.state() != v1::SweepRow::MERGED;
-}
-
-bool HasAccuracy(const v1::SweepRow& row) {
-  return row.report().has_accuracy();
-}
-
-std::string ValueOf(const v1::SweepRow& row, const std::string& key) {
-  for (const v1::SweepRow::Value& value : row.values()) {
-    if (value.key() != key) continue;
-    return value.dropped() ? kNothing : value.value();
-  }
-  return kNothing;
-}
 
 // Those with several values among `rows`.
 std::vector<Dimension> Varying(const std::vector<v1::SweepRow>& rows,
                                const SweepRows& all) {
-  std::vector<Dimension> dimensions = {
-      {"model", {}, [](const v1::SweepRow& row) { return row.model(); }},
-      {"target", {}, [](const v1::SweepRow& row) { return row.target(); }},
-      {"recipe", {}, [](const v1::SweepRow& row) { return row.recipe(); }}};
-  for (const std::string& key : all.planned().keys()) {
-    dimensions.push_back({key, {}, [key](const v1::SweepRow& row) {
-                            return ValueOf(row, key);
-                          }});
-  }
-  for (Dimension& dimension : dimensions) {
+  std::vector<Dimension> dimensions;
+  for (SweepDimension& one : DimensionsOf(all.planned())) {
+    Dimension dimension{std::move(one)};
+    std::set<std::string> known;
     for (const v1::SweepRow& row : rows) {
-      const std::string value = dimension.of(row);
-      std::vector<std::string>& known = dimension.values;
-      if (std::find(known.begin(), known.end(), value) == known.end()) {
-        known.push_back(value);
+      std::string value = dimension.of(row);
+      if (known.insert(value).second) {
+        dimension.values.push_back(std::move(value));
       }
     }
+    if (dimension.values.size() > 1) {
+      dimensions.push_back(std::move(dimension));
+    }
   }
-  std::erase_if(dimensions,
-                [](const Dimension& one) { return one.values.size() < 2; });
   return dimensions;
 }
 
-// The memories that all rows with figures have; flash and RAM if there are
-// none.
-std::vector<std::string> CommonMemories(const std::vector<v1::SweepRow>& rows) {
-  std::vector<std::string> names;
-  bool first = true;
-  for (const v1::SweepRow& row : rows) {
-    if (row.report().memory().memories().empty()) continue;
-    if (std::exchange(first, false)) {
-      for (const v1::MemoryUse& use : row.report().memory().memories()) {
-        names.push_back(use.name());
-      }
-    }
-    std::erase_if(names, [&](const std::string& name) {
-      const auto& uses = row.report().memory().memories();
-      return std::none_of(uses.begin(), uses.end(),
-                          [&](const auto& use) { return use.name() == name; });
-    });
-  }
-  if (names.empty()) names = {"flash", "ram"};
-  return names;
-}
-
-std::string CyclesText(const v1::SweepRow& row, const SweepMarks& marks) {
-  if (row.state() != v1::SweepRow::DONE) return StateText(row.state());
-  const auto best = marks.best.find(row.cell());
-  const bool is_best = best != marks.best.end() && best->second;
-  const int64_t cycles = row.report().totals().cycles();
-  if (cycles <= 0) return kNothing;
-  const v1::Fidelity fidelity = row.report().totals().fidelity();
-  return absl::StrCat(GroupDigits(cycles),
-                      fidelity == v1::ESTIMATE
-                          ? absl::StrCat(" (", FidelityText(fidelity), ")")
-                          : "",
-                      is_best ? " *" : "  ");
-}
-
-std::string NoteOf(const v1::SweepRow& row, const SweepMarks& marks) {
-  std::vector<std::string> notes;
-  const auto front = marks.front.find(row.cell());
-  if (front != marks.front.end() && front->second) notes.emplace_back("front");
-  if (row.optional_same_as_case() == v1::SweepRow::kSameAs) {
-    notes.push_back(absl::StrCat("= cell ", row.same_as()));
-  }
-  if (row.report().bit_exact().mismatches() > 0) {
-    notes.emplace_back("MISMATCHES");
-  }
-  const auto& gates = row.report().gates();
-  const auto broken = std::count_if(gates.begin(), gates.end(),
-                                    [](const auto& g) { return !g.passed(); });
-  if (broken > 0)
-    notes.push_back(Count(broken, "limit broken", "limits broken"));
-  if (row.has_error()) notes.push_back(CleanText(row.error().reason()));
-  return absl::StrJoin(notes, ", ");
-}
-
-std::string RenderRows(const std::vector<v1::SweepRow>& rows,
-                       const std::vector<Dimension>& dimensions,
-                       const std::vector<std::string>& memories,
-                       const SweepMarks& marks, const Style& style) {
-  std::vector<Table::Column> columns = {
-      {.title = "CELL", .align = Align::kRight, .drop = 6}};
-  for (const Dimension& dimension : dimensions) {
-    columns.push_back(
-        {.title = absl::AsciiStrToUpper(CleanText(dimension.name))});
-  }
-  columns.push_back({"CYCLES  ", Align::kRight});
-  columns.push_back({.title = "LATENCY", .align = Align::kRight, .drop = 4});
-  for (const std::string& name : memories) {
-    columns.push_back({.title = absl::AsciiStrToUpper(CleanText(name)),
-                       .align = Align::kRight,
-                       .drop = 3});
-  }
-  const bool accuracy = std::any_of(rows.begin(), rows.end(), HasAccuracy);
-  if (accuracy) columns.push_back({"ACCURACY", Align::kRight});
-  columns.push_back({.title = "NOTE", .drop = 2});
-  Table table(std::move(columns));
-  for (const v1::SweepRow& row : rows) {
-    const v1::Report& report = row.report();
-    std::vector<std::string> cells = {absl::StrCat(row.cell())};
-    for (const Dimension& dimension : dimensions) {
-      cells.push_back(ClipMiddle(CleanText(dimension.of(row)), 40));
-    }
-    cells.push_back(CyclesText(row, marks));
-    cells.push_back(report.totals().latency_ms() > 0
-                        ? LatencyText(report.totals().latency_ms())
-                        : kNothing);
-    for (const std::string& name : memories) {
-      const std::optional<int64_t> bytes = MemoryOf(report, name);
-      cells.push_back(report.totals().cycles() > 0 && bytes.has_value()
-                          ? FormatBytes(*bytes)
-                          : kNothing);
-    }
-    if (accuracy) {
-      cells.push_back(MetricCell(report));
-    }
-    cells.push_back(NoteOf(row, marks));
-    table.AddRow(std::move(cells));
-  }
-  return table.Render(style);
+std::vector<std::string> MemoriesOf(const std::vector<v1::SweepRow>& rows) {
+  CommonMemories common;
+  for (const v1::SweepRow& row : rows) common.Add(row);
+  return common.names();
 }
 
 // What the marks in the table mean.
@@ -311,7 +188,7 @@ std::string RenderSweep(const SweepRows& all,
                         const Style& style) {
   const std::vector<v1::SweepRow> rows = all.InOrder();
   const std::vector<std::string> memories =
-      chosen.empty() ? CommonMemories(rows) : chosen;
+      chosen.empty() ? MemoriesOf(rows) : chosen;
   const SweepMarks marks = MarksOf(rows, memories);
   const std::vector<Dimension> dimensions = Varying(rows, all);
   std::string out;
@@ -329,7 +206,8 @@ std::string RenderSweep(const SweepRows& all,
     std::vector<v1::SweepRow> ran;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(ran), HasRow);
     if (!ran.empty()) {
-      out = RenderRows(ran, dimensions, memories, marks, style);
+      out = RenderRows(ran, {dimensions.begin(), dimensions.end()}, memories,
+                       marks, style);
       out += Legend(ran, memories, style);
     }
   }

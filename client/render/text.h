@@ -67,6 +67,11 @@ class Style {
     return Terminal([width] { return width; });
   }
 
+  // The same colours for a window of `width` columns.
+  Style WithWidth(int width) const {
+    return Style(on_, [width] { return width; });
+  }
+
   int width() const { return width_ ? width_() : 0; }  // Columns; 0: no limit.
 
   std::string Bold(absl::string_view text) const;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -36,6 +37,7 @@
 #include "server/daemon/farm/worker_gate.h"
 #include "server/daemon/farm/workers_service.h"
 #include "server/daemon/health.h"
+#include "server/daemon/http/http_server.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
@@ -103,6 +105,7 @@ class DaemonImpl : public Daemon {
       tick_stop_ = true;
     }
     tick_changed_.NotifyAll();
+    http_.reset();  // A client like any other.
     if (ticker_.joinable()) ticker_.join();
     if (health_.joinable()) health_.join();
     evictor_.Stop();  // It asks the job store.
@@ -235,6 +238,14 @@ class DaemonImpl : public Daemon {
               " connections of clients and ", budget.workers.max_connections,
               " of workers, ", DescriptorLimit(), " open files");
     UpdateHealth();
+    if (!options_.http.empty()) {
+      EK_ASSIGN_OR_RETURN(
+          http_,
+          StartHttpServer(
+              {.address = options_.http}, clients_.InProcessChannel(),
+              [this] { return Ready(); }, log_),
+          "--http");
+    }
     ticker_ = std::thread([this] { TickLoop(); });
     health_ = std::thread([this] { HealthLoop(); });
     return absl::OkStatus();
@@ -245,6 +256,9 @@ class DaemonImpl : public Daemon {
   }
   const std::string& worker_address() const override {
     return workers_.address();
+  }
+  std::string http_address() const override {
+    return http_ == nullptr ? "" : http_->address();
   }
   void Drain() override {
     draining_ = true;
@@ -364,8 +378,16 @@ class DaemonImpl : public Daemon {
     facts.draining = draining_;
     facts.client_port = client_port_;
     facts.worker_port = worker_port_;
-    client_health_.Report(ClientHealth(facts), clients_.health());
+    const std::map<std::string, absl::Status> health = ClientHealth(facts);
+    ready_ = health.at("edgekiln.v1.Jobs");
+    client_health_.Report(health, clients_.health());
     worker_health_.Report(WorkerHealth(facts), workers_.health());
+  }
+
+  // Whether jobs are taken.
+  absl::Status Ready() {
+    MutexLock lock(health_mutex_);
+    return ready_;
   }
 
   // One look may fail for a burst of connections; two in a row do not.
@@ -425,6 +447,7 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<Questions> questions_;
   Listener workers_;
   Listener clients_;
+  std::unique_ptr<HttpServer> http_;
   Mutex tick_mutex_;
   CondVar tick_changed_;
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
@@ -435,6 +458,7 @@ class DaemonImpl : public Daemon {
   std::thread ticker_;
   std::thread health_;
   Mutex health_mutex_;
+  absl::Status ready_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
   RoomWatch room_ ABSL_GUARDED_BY(health_mutex_);
@@ -450,6 +474,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
       CheckExposure("--listen", options.listen, options.insecure_network));
   EK_RETURN_IF_ERROR(CheckExposure("--workers-listen", options.workers_listen,
                                    options.insecure_network));
+  if (!options.http.empty()) {
+    EK_RETURN_IF_ERROR(
+        CheckExposure("--http", options.http, options.insecure_network));
+  }
   RaiseDescriptorLimit();
   DaemonOptions settled = options;
   EK_RETURN_IF_ERROR(SettleWorkers(settled));

@@ -32,6 +32,7 @@ absl::Status Take(absl::string_view name, Value value, Option& option) {
 absl::Status ApplyConfig(const v1::DaemonConfig& config,
                          DaemonOptions& options) {
   if (!config.listen().empty()) options.listen = config.listen();
+  if (!config.http().empty()) options.http = config.http();
   if (!config.workers_listen().empty()) {
     options.workers_listen = config.workers_listen();
   }

@@ -1,5 +1,11 @@
 // Everything that needs no job: questions, uploads, configuration.
 
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -263,6 +269,53 @@ TEST_F(DaemonTest, QuarantineIsListedAndReleasedByItsIdOnly) {
   grpc::ClientContext context;
   EXPECT_EQ(jobs_->ReleaseQuarantine(&context, request, &stage).error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+// What a GET of `path` answers on a Unix socket.
+std::string GetOver(const std::string& socket_path, const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un to = {};
+  to.sun_family = AF_UNIX;
+  socket_path.copy(to.sun_path, sizeof(to.sun_path) - 1);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  const std::string request =
+      absl::StrCat("GET ", path,
+                   " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char buffer[4096];
+  while (true) {
+    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+    if (got <= 0) break;
+    answer.append(buffer, got);
+  }
+  close(fd);
+  return answer;
+}
+
+TEST_F(DaemonTest, AnswersOverHttpWhereItIsAskedTo) {
+  EXPECT_EQ(daemon_->http_address(), "");
+  Stop();
+  char folder[] = "/tmp/ekhttpXXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = absl::StrCat(folder, "/http");
+  options_.http = absl::StrCat("unix:", path);
+  Start();
+  EXPECT_EQ(daemon_->http_address(), options_.http);
+  EXPECT_THAT(GetOver(path, "/readyz"), HasSubstr("200 OK"));
+  EXPECT_THAT(GetOver(path, "/"), HasSubstr("<title>edgekiln</title>"));
+  EXPECT_THAT(GetOver(path, "/v1/targets"), HasSubstr("\"dla-64-o-512k\""));
+  EXPECT_THAT(GetOver(path, "/v1/jobs/none/events"),
+              HasSubstr("event: error\ndata: {\"error\":{\"code\":404"));
+  daemon_->Drain();
+  EXPECT_THAT(GetOver(path, "/readyz"), HasSubstr("503"));
+  Stop();
+  std::filesystem::remove_all(folder);
+  options_.http = "0.0.0.0:0";
+  EXPECT_EQ(
+      GetErrorDetail(StartDaemon(options_, *clock_, *log_).status())->reason,
+      "INSECURE_NETWORK");
 }
 
 }  // namespace

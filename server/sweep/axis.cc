@@ -193,6 +193,9 @@ absl::StatusOr<Axis> Axis::Parse(const v1::SweepVary& vary) {
       if (has_files) {
         *axis.options_.back().mutable_quantization() =
             vary.quantizations(axis.size() - 1);
+        axis.requantizes_ =
+            axis.requantizes_ ||
+            axis.options_.back().quantization().requantize() == v1::ON;
       }
       continue;
     }
@@ -219,6 +222,22 @@ void Axis::Apply(int value, v1::SweepOptions& options) const {
     *options.mutable_quantization() = chosen.quantization();
   } else {
     options.set_seed(chosen.seed());
+  }
+}
+
+void Axis::Clear(v1::SweepOptions& options) const {
+  if (key_ == "calibration-method") {
+    options.clear_calibrate();
+  } else if (key_ == "io") {
+    options.clear_io();
+  } else if (key_ == "limit") {
+    options.clear_limit();
+  } else if (key_ == "offload") {
+    options.clear_offload();
+  } else if (key_ == kQuantization) {
+    options.clear_quantization();
+  } else {
+    options.clear_seed();
   }
 }
 

@@ -43,8 +43,13 @@ class Axis {
   int64_t number(int value) const { return numbers_[value]; }
   // Of an option: makes `options` have the value.
   void Apply(int value, v1::SweepOptions& options) const;
+  // Of an option: makes `options` have no value for it.
+  void Clear(v1::SweepOptions& options) const;
   // Of an option: whether `options` have a value of their own for it.
   bool IsSetIn(const v1::SweepOptions& options) const;
+  // Of key "quantization": whether some value asks for models that came
+  // quantized to be quantized anew.
+  bool requantizes() const { return requantizes_; }
   // Whether the value is what an exclude's pattern says; numbers also where
   // they are written in another way.
   bool Matches(int value, const std::string& pattern) const;
@@ -54,6 +59,7 @@ class Axis {
 
   std::string key_;
   bool is_option_ = false;
+  bool requantizes_ = false;
   std::vector<std::string> texts_;
   std::vector<int64_t> numbers_;           // Of parameters.
   std::vector<v1::SweepOptions> options_;  // Of options: the field of the key.

@@ -25,21 +25,6 @@ void AddNamed(const google::protobuf::RepeatedPtrField<v1::SweepFile>& files,
   }
 }
 
-void SetModel(const v1::SweepModel& model, v1::CreateJobRequest& job) {
-  job.set_model_name(SweepModelName(model));
-  *job.mutable_model() = model.digest();
-  *job.mutable_transforms() = model.transforms();
-  if (model.calibration_size() > 0) {
-    AddFiles(model.calibration(), *job.mutable_calibration());
-  }
-  if (model.data_size() > 0) AddFiles(model.data(), *job.mutable_data());
-  v1::ModelBindings bindings;
-  *bindings.mutable_dimensions() = model.dimensions();
-  AddNamed(model.inputs(), *bindings.mutable_inputs());
-  AddNamed(model.external_data(), *bindings.mutable_external_data());
-  if (bindings.ByteSizeLong() > 0) *job.mutable_bindings() = bindings;
-}
-
 void SetOptions(const v1::SweepOptions& options, v1::JobOptions& job) {
   if (options.has_calibrate()) *job.mutable_calibrate() = options.calibrate();
   if (options.quantization().ByteSizeLong() > 0) {
@@ -85,6 +70,23 @@ std::string DescriptorOf(const v1::SweepPlan& plan, int variant) {
   return absl::StrCat(plan.texts(chosen.text()), chosen.tail());
 }
 
+v1::CreateJobRequest ModelRequest(const v1::SweepModel& model) {
+  v1::CreateJobRequest job;
+  job.set_model_name(SweepModelName(model));
+  *job.mutable_model() = model.digest();
+  *job.mutable_transforms() = model.transforms();
+  if (model.calibration_size() > 0) {
+    AddFiles(model.calibration(), *job.mutable_calibration());
+  }
+  if (model.data_size() > 0) AddFiles(model.data(), *job.mutable_data());
+  v1::ModelBindings bindings;
+  *bindings.mutable_dimensions() = model.dimensions();
+  AddNamed(model.inputs(), *bindings.mutable_inputs());
+  AddNamed(model.external_data(), *bindings.mutable_external_data());
+  if (bindings.ByteSizeLong() > 0) *job.mutable_bindings() = bindings;
+  return job;
+}
+
 v1::CreateJobRequest CellRequest(absl::string_view sweep_id,
                                  const v1::CreateJobRequest& sweep,
                                  const v1::SweepPlan& plan, int cell,
@@ -92,9 +94,8 @@ v1::CreateJobRequest CellRequest(absl::string_view sweep_id,
   const v1::SweepPlan::Cell& planned = plan.cells(cell);
   const v1::SweepGroup& group = sweep.sweep().groups(planned.group());
   const v1::SweepModel& model = group.models(planned.model());
-  v1::CreateJobRequest job;
+  v1::CreateJobRequest job = ModelRequest(model);
   job.set_request_id(CellRequestId(sweep_id, cell));
-  SetModel(model, job);
   v1::TargetRef& ref = *job.add_targets();
   ref.set_name(plan.variants(planned.variant()).name());
   *ref.mutable_digest() = target;

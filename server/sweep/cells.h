@@ -24,6 +24,9 @@ std::optional<std::string> SweepOfCell(absl::string_view request_id);
 // The bytes of a variant's descriptor.
 std::string DescriptorOf(const v1::SweepPlan& plan, int variant);
 
+// What the jobs of a model's cells have in common: the model and its files.
+v1::CreateJobRequest ModelRequest(const v1::SweepModel& model);
+
 // The job of a VALID cell. `sweep`: the job that asks for it; `target`: the
 // digest of its descriptor.
 v1::CreateJobRequest CellRequest(absl::string_view sweep_id,

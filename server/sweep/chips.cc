@@ -11,11 +11,22 @@
 #include "target/builtin.h"
 #include "target/extend.h"
 #include "target/nearest_name.h"
+#include "target/resolve.h"
 
 namespace edgekiln::server {
 namespace {
 
 constexpr size_t kMaxChips = 4096;  // Of a group.
+
+// Whether the descriptor, or what it extends, has engines; settings make no
+// difference.
+absl::StatusOr<bool> HasEngines(const std::string& text) {
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor file, target::ParseDescriptor(text));
+  std::vector<std::string> files;
+  EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor whole,
+                      target::WithExtended(std::move(file), files));
+  return whole.engines_size() > 0;
+}
 
 }  // namespace
 
@@ -26,12 +37,16 @@ absl::StatusOr<const Chip*> Chips::OfFile(const std::string& name) {
   const std::string text(files_[next_file_++]);
   EK_ASSIGN_OR_RETURN(target::Variants variants, target::Variants::Read(text),
                       absl::StrCat("target ", name));
+  EK_ASSIGN_OR_RETURN(const bool has_engines, HasEngines(text));
   const std::string called = name.empty() ? variants.name() : name;
   for (const auto& chip : chips_) {
     if (chip->name == called && chip->text == text) return chip.get();
   }
-  chips_.push_back(std::make_unique<const Chip>(
-      Chip{.name = called, .text = text, .variants = std::move(variants)}));
+  chips_.push_back(
+      std::make_unique<const Chip>(Chip{.name = called,
+                                        .text = text,
+                                        .variants = std::move(variants),
+                                        .has_engines = has_engines}));
   return chips_.back().get();
 }
 
@@ -44,8 +59,12 @@ absl::StatusOr<const Chip*> Chips::OfBuiltin(const std::string& name,
   EK_ASSIGN_OR_RETURN(
       target::Variants variants,
       target::Variants::Read(absl::StrCat("extends: \"", name, "\"\n")));
-  chips_.push_back(std::make_unique<const Chip>(
-      Chip{.name = name, .text = text, .variants = std::move(variants)}));
+  EK_ASSIGN_OR_RETURN(const bool has_engines, HasEngines(text));
+  chips_.push_back(
+      std::make_unique<const Chip>(Chip{.name = name,
+                                        .text = text,
+                                        .variants = std::move(variants),
+                                        .has_engines = has_engines}));
   return chips_.back().get();
 }
 

@@ -20,6 +20,7 @@ struct Chip {
   std::string name;  // In rows.
   std::string text;  // Its whole descriptor.
   target::Variants variants;
+  bool has_engines = false;
 };
 
 // Not thread-safe.

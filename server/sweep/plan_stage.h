@@ -4,6 +4,7 @@
 // The stage that plans a sweep, and its blobs.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,10 @@ class SweepBlobs {
   virtual ~SweepBlobs() = default;
   virtual absl::StatusOr<v1::Digest> Store(absl::string_view bytes) = 0;
   virtual absl::StatusOr<std::string> Load(const v1::Digest& digest) = 0;
+  // Whether the blob is there; false if that is no digest. Calls `told` once,
+  // from within or later.
+  virtual void AskHas(const v1::Digest& digest,
+                      const std::function<void(bool)>& told) = 0;
 };
 
 // Of bytes that RunPlanStage() has stored.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/digest.h"
@@ -17,6 +18,7 @@
 #include "server/sweep/axis.h"
 #include "server/sweep/chips.h"
 #include "server/sweep/group_axes.h"
+#include "server/sweep/meaning.h"
 #include "server/sweep/model_name.h"
 #include "target/extend.h"
 #include "target/recipes.h"
@@ -46,11 +48,29 @@ std::string IdentityOf(const v1::SweepModel& model) {
   return rest.SerializeAsString();
 }
 
+std::string VariantName(const Chip& chip, const target::Settings& settings) {
+  std::string name = chip.name;
+  for (const v1::Setting& one : settings) {
+    absl::StrAppend(&name, "+", one.name(), "=", one.value());
+  }
+  if (name.size() > target::kMaxTargetNameBytes) {
+    const std::string hash = DigestOf(name).hash.substr(0, kHashDigits);
+    name.resize(target::kMaxTargetNameBytes - kHashDigits - 1);
+    absl::StrAppend(&name, "~", hash);
+  }
+  return name;
+}
+
 class Planner {
  public:
   Planner(const v1::SweepRequest& request,
-          absl::Span<const absl::string_view> files, int64_t max_cells)
-      : request_(request), chips_(files), max_cells_(max_cells) {}
+          absl::Span<const absl::string_view> files, int64_t max_cells,
+          const v1::SweepGroup& quantized, const v1::SweepPlan& kept)
+      : request_(request), kept_(kept), chips_(files), max_cells_(max_cells) {
+    for (const v1::SweepModel& model : quantized.models()) {
+      quantized_.insert(IdentityOf(model));
+    }
+  }
 
   absl::StatusOr<v1::SweepPlan> Plan();
 
@@ -64,21 +84,33 @@ class Planner {
   using SettingsOfChip = std::map<std::vector<int64_t>, Setting>;
 
   absl::Status CheckModels();
+  void ReadKept();
   absl::Status CheckSize();
   void AddGroup(int index);
   void AddCell(int index, const GroupAxes& group, int model, int chip,
                int recipe, const std::vector<int>& values);
+  v1::SweepOptions OptionsOf(int index, const GroupAxes& group,
+                             const CellSubject& subject, int chip,
+                             const std::vector<int>& values,
+                             v1::SweepPlan::Cell& cell) const;
   Setting& SettingOf(const GroupAxes& group, int chip,
                      const std::vector<int>& values);
+  bool IsKept(int model_id, const Chip& chip, const Setting& setting);
   int VariantOf(const Chip& chip, Setting& setting);
   int TextOf(const std::string& text);
   int TargetIndex(const std::string& name);
 
   const v1::SweepRequest& request_;
+  const v1::SweepPlan& kept_;
   Chips chips_;
   const int64_t max_cells_;
   std::vector<GroupAxes> groups_;
-  std::vector<std::vector<int>> model_ids_;  // By group; equal: the same.
+  std::vector<std::vector<int>> model_ids_;     // By group; equal: the same.
+  absl::flat_hash_set<std::string> quantized_;  // Identities of models.
+  std::vector<bool> came_quantized_;            // By id.
+  // Ids of models, with names of variants and then with their identities.
+  absl::flat_hash_set<std::pair<int, std::string>> kept_on_;
+  absl::flat_hash_set<std::pair<int, std::string>> kept_on_chips_;
   absl::flat_hash_map<const Chip*, SettingsOfChip> settings_;
   absl::flat_hash_map<std::string, int> first_;  // Cells by what they compute.
   absl::flat_hash_map<std::string, int> targets_;
@@ -105,7 +137,10 @@ absl::Status Planner::CheckModels() {
                         "give it a `name`");
       }
       const int next = static_cast<int>(ids.size());
-      const int id = ids.try_emplace(IdentityOf(model), next).first->second;
+      const std::string identity = IdentityOf(model);
+      const auto [known, is_new] = ids.try_emplace(identity, next);
+      if (is_new) came_quantized_.push_back(quantized_.contains(identity));
+      const int id = known->second;
       if (names.try_emplace(name, id).first->second != id) {
         return BadSweep("SWEEP_NAME_USED_TWICE",
                         "two models have the same name",
@@ -116,6 +151,22 @@ absl::Status Planner::CheckModels() {
     }
   }
   return absl::OkStatus();
+}
+
+// Indices may be anything.
+void Planner::ReadKept() {
+  const auto has = [](const auto& list, int index) {
+    return index >= 0 && index < static_cast<int>(list.size());
+  };
+  for (const v1::SweepPlan::Cell& cell : kept_.cells()) {
+    if (!has(model_ids_, cell.group()) ||
+        !has(model_ids_[cell.group()], cell.model()) ||
+        !has(kept_.variants(), cell.variant())) {
+      continue;
+    }
+    kept_on_.emplace(model_ids_[cell.group()][cell.model()],
+                     kept_.variants(cell.variant()).name());
+  }
 }
 
 // Before a single cell is made.
@@ -180,6 +231,15 @@ Planner::Setting& Planner::SettingOf(const GroupAxes& group, int chip,
   return it->second;
 }
 
+// The same chip under another name comes later, and was not asked about.
+bool Planner::IsKept(int model_id, const Chip& chip, const Setting& setting) {
+  if (kept_on_.empty() || !setting.identity.ok()) return false;
+  if (kept_on_.contains({model_id, VariantName(chip, setting.set)})) {
+    kept_on_chips_.emplace(model_id, *setting.identity);
+  }
+  return kept_on_chips_.contains({model_id, *setting.identity});
+}
+
 int Planner::VariantOf(const Chip& chip, Setting& setting) {
   if (setting.variant >= 0) return setting.variant;
   setting.variant = plan_.variants_size();
@@ -189,19 +249,34 @@ int Planner::VariantOf(const Chip& chip, Setting& setting) {
     variant.set_text(TextOf(chip.text));
     return setting.variant;
   }
-  std::string name = chip.name;
-  for (const v1::Setting& one : setting.set) {
-    absl::StrAppend(&name, "+", one.name(), "=", one.value());
-  }
-  if (name.size() > target::kMaxTargetNameBytes) {
-    const std::string hash = DigestOf(name).hash.substr(0, kHashDigits);
-    name.resize(target::kMaxTargetNameBytes - kHashDigits - 1);
-    absl::StrAppend(&name, "~", hash);
-  }
+  const std::string name = VariantName(chip, setting.set);
   variant.set_name(name);
   variant.set_text(TextOf(chip.variants.Head()));
   variant.set_tail(chip.variants.Tail(name, setting.set));
   return setting.variant;
+}
+
+// Those of the group and the varied ones. Tells in `cell` which keys are
+// dropped.
+v1::SweepOptions Planner::OptionsOf(int index, const GroupAxes& group,
+                                    const CellSubject& subject, int chip,
+                                    const std::vector<int>& values,
+                                    v1::SweepPlan::Cell& cell) const {
+  v1::SweepOptions options = request_.groups(index).options();
+  for (size_t i = 0; i < group.axes().size(); ++i) {
+    const Axis& axis = group.axes()[i];
+    if (axis.is_option()) axis.Apply(values[i], options);
+  }
+  v1::SweepOptions left = options;
+  for (size_t i = 0; i < group.axes().size(); ++i) {
+    const Axis& axis = group.axes()[i];
+    const bool dropped = axis.is_option() ? HasNoMeaning(axis, subject, options)
+                                          : group.IsDropped(chip, i);
+    if (!dropped) continue;
+    cell.add_dropped(static_cast<int>(i));
+    if (axis.is_option()) axis.Clear(left);
+  }
+  return left;
 }
 
 void Planner::AddCell(int index, const GroupAxes& group, int model, int chip,
@@ -214,15 +289,15 @@ void Planner::AddCell(int index, const GroupAxes& group, int model, int chip,
   cell.set_target(TargetIndex(on.name));
   cell.set_recipe(group.recipes()[recipe]);
   cell.mutable_values()->Assign(values.begin(), values.end());
-  v1::SweepOptions options = request_.groups(index).options();
-  for (size_t i = 0; i < group.axes().size(); ++i) {
-    if (group.axes()[i].is_option()) {
-      group.axes()[i].Apply(values[i], options);
-    } else if (group.IsDropped(chip, i)) {
-      cell.add_dropped(static_cast<int>(i));
-    }
-  }
+  const int model_id = model_ids_[index][model];
   Setting& setting = SettingOf(group, chip, values);
+  const CellSubject subject{.model = request_.groups(index).models(model),
+                            .came_quantized = came_quantized_[model_id],
+                            .has_engines = on.has_engines,
+                            .keeps_integers = IsKept(model_id, on, setting),
+                            .goal = group.goal()};
+  v1::SweepOptions options =
+      OptionsOf(index, group, subject, chip, values, cell);
   const absl::Status recipe_known = group.RecipeStatus(chip, recipe);
   if (!recipe_known.ok() || !setting.identity.ok()) {
     cell.set_state(v1::SweepPlan::REFUSED);
@@ -231,8 +306,8 @@ void Planner::AddCell(int index, const GroupAxes& group, int model, int chip,
     return;
   }
   const std::string computes = absl::StrCat(
-      model_ids_[index][model], " ", cell.recipe(), " ", group.goal(), " ",
-      *setting.identity, " ", options.SerializeAsString());
+      model_id, " ", cell.recipe(), " ", group.goal(), " ", *setting.identity,
+      " ", WhatMatters(subject, options).SerializeAsString());
   const auto [first, is_new] = first_.try_emplace(computes, number);
   if (!is_new) {
     cell.set_state(v1::SweepPlan::MERGED);
@@ -276,6 +351,7 @@ absl::StatusOr<v1::SweepPlan> Planner::Plan() {
                     "add a group with models and targets");
   }
   EK_RETURN_IF_ERROR(CheckModels());
+  ReadKept();
   std::vector<std::string> warnings;
   for (const v1::SweepGroup& group : request_.groups()) {
     EK_ASSIGN_OR_RETURN(std::vector<const Chip*> chips,
@@ -294,8 +370,9 @@ absl::StatusOr<v1::SweepPlan> Planner::Plan() {
 
 absl::StatusOr<v1::SweepPlan> PlanSweep(
     const v1::SweepRequest& request, absl::Span<const absl::string_view> files,
-    int64_t max_cells) {
-  return Planner(request, files, max_cells).Plan();
+    int64_t max_cells, const v1::SweepGroup& quantized,
+    const v1::SweepPlan& kept) {
+  return Planner(request, files, max_cells, quantized, kept).Plan();
 }
 
 }  // namespace edgekiln::server

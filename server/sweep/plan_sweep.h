@@ -16,6 +16,12 @@ namespace edgekiln::server {
 // target, recipe, combination of varied values. `files`: the descriptors of its
 // targets that have a digest, in their order; hostile as well. Nothing is
 // resolved: a variant's ranges and constraints are checked, no more.
+// `quantized`: has those of the request's models that are known to have come
+// quantized; `kept`: on which variants of targets they keep their integers, as
+// far as it was asked: cells with group, model and variant, of which the name
+// counts. A varied key that the target lacks, or that changes nothing for
+// such a model, is dropped from the cell; cells that compute the same are
+// merged into the first one.
 //
 // INVALID_ARGUMENT where nothing can be meant by it: a group without models or
 // targets, two models of one name, a key that no target and no option has, a
@@ -24,7 +30,8 @@ namespace edgekiln::server {
 // made). What only some targets refuse is a REFUSED cell.
 absl::StatusOr<v1::SweepPlan> PlanSweep(
     const v1::SweepRequest& request, absl::Span<const absl::string_view> files,
-    int64_t max_cells);
+    int64_t max_cells, const v1::SweepGroup& quantized = v1::SweepGroup(),
+    const v1::SweepPlan& kept = v1::SweepPlan());
 
 }  // namespace edgekiln::server
 

@@ -19,6 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // So that names of targets are reached without a file.
   const std::vector<absl::string_view> files(64, input.substr(split));
   constexpr int64_t kMaxCells = 500;
-  (void)edgekiln::server::PlanSweep(request, files, kMaxCells);
+  // As if the models of the first group had come quantized.
+  const edgekiln::v1::SweepGroup quantized =
+      request.groups().empty() ? edgekiln::v1::SweepGroup() : request.groups(0);
+  edgekiln::v1::SweepPlan kept;
+  kept.add_cells();
+  kept.add_variants()->set_name("dla-64-o-512k");
+  (void)edgekiln::server::PlanSweep(request, files, kMaxCells, quantized, kept);
   return 0;
 }

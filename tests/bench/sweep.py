@@ -231,6 +231,17 @@ def dry(bin_folder, shared):
     rows, _ = table(out)
     print(f"{len(rows)} cells dry: {wall:.2f} s, {cpu:.2f} s of CPU")
     farm.stop()
+    # What half of the keys mean depends on how the model came.
+    farm = Farm(bin_folder)
+    asking = [word.replace(",".join(str(n) for n in range(1, 201)),
+                           ",".join(str(n) for n in range(1, 101)))
+              for word in arguments]
+    out, cpu, wall = spent(farm, *asking, "--offload", "none", "--vary",
+                           "calibration-method=minmax,mse")
+    rows, summary = table(out)
+    print(f"{len(rows)} cells dry, {summary['merged']} of them merged by what "
+          f"the model is: {wall:.2f} s, {cpu:.2f} s of CPU")
+    farm.stop()
     # Waiting cells: none runs, as there is no worker after the plan.
     farm = Farm(bin_folder, workers=1)
     detached = [word for word in arguments if word != "--dry-run"]

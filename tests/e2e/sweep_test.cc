@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,7 @@ using Json = nlohmann::json;
 
 constexpr char kResnet[] = "models/resnet8_int8.tflite";
 constexpr char kDscnn[] = "models/dscnn_int8.tflite";
+constexpr char kMobilenet[] = "models/mobilenet_v1_0.25_128_uint8.tflite";
 
 struct Rows {
   std::map<int, Json> cells;
@@ -149,6 +151,74 @@ TEST_F(SweepTest, ACellThatFailsIsARowAndTheRestFinishes) {
     EXPECT_NE(rows.cells.at(cell)["error"]["fix"], "") << cell;
   }
   EXPECT_EQ(rows.summary["failed_by_user"], 3);
+}
+
+// How ranges are found says nothing of a model that keeps its integers.
+TEST_F(SweepTest, AKeyWithoutMeaningForAModelIsDropped) {
+  EK_REQUIRE_SHARED(kDscnn);
+  const std::string model = SharedPath(kDscnn);
+  const std::string bad = sandbox().Write("bad.tflite", "no model");
+  const std::vector<std::string> arguments = {"sweep",
+                                              model,
+                                              bad,
+                                              "--target",
+                                              "dla-64-o-512k",
+                                              "--vary",
+                                              "offload=all,none",
+                                              "--vary",
+                                              "calibration-method=mse,minmax",
+                                              "--timing-only",
+                                              "--json",
+                                              "--quiet"};
+  std::vector<std::string> dry = arguments;
+  dry.push_back("--dry-run");
+  const Outcome planned = cluster().Cli(dry);
+  ASSERT_EQ(planned.exit_code, 0) << planned;
+  const Outcome outcome = cluster().Cli(arguments);
+  EXPECT_EQ(outcome.exit_code, 1) << outcome;
+  const Rows rows = RowsOf(outcome);
+  ASSERT_EQ(rows.cells.size(), 8u) << outcome;
+  for (const Rows& told : {RowsOf(planned), rows}) {
+    for (const auto& [cell, row] : told.cells) {
+      EXPECT_EQ(row["state"] == "merged", cell == 1 || cell == 3) << row;
+    }
+    // The engines take it as it is.
+    EXPECT_EQ(told.cells.at(1)["same_as"], 0);
+    EXPECT_EQ(told.cells.at(3)["same_as"], 2);
+    EXPECT_EQ(told.summary["merged"], 2);
+  }
+  // Each cell of a model that cannot be read says so itself.
+  for (int cell = 4; cell < 8; ++cell) {
+    EXPECT_EQ(rows.cells.at(cell)["state"], "failed") << cell;
+  }
+  // The cells that were merged are the same program.
+  for (const auto& [offload, cell] : {std::pair("all", 0), {"none", 2}}) {
+    for (const char* method : {"mse", "minmax"}) {
+      const Outcome alone =
+          cluster().Cli({"profile", model, "--target", "dla-64-o-512k",
+                         "--offload", offload, "--calibration-method", method,
+                         "--timing-only", "--json", "--quiet"});
+      ASSERT_EQ(alone.exit_code, 0) << alone;
+      EXPECT_EQ(Json::parse(alone.out)["program"],
+                rows.cells.at(cell)["report"]["program"])
+          << offload << " " << method;
+    }
+  }
+}
+
+// Its engines take more of the model once it is quantized anew.
+TEST_F(SweepTest, AKeyThatMattersToOneTargetAloneIsDroppedFromTheOther) {
+  EK_REQUIRE_SHARED(kMobilenet);
+  const Outcome outcome = cluster().Cli(
+      {"sweep", SharedPath(kMobilenet), "--target", "toy-shift", "--target",
+       "dla-64-o-512k", "--vary", "calibration-method=minmax,mse", "--dry-run",
+       "--json", "--quiet"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome;
+  const Rows rows = RowsOf(outcome);
+  ASSERT_EQ(rows.cells.size(), 4u) << outcome;
+  for (const auto& [cell, row] : rows.cells) {
+    EXPECT_EQ(row["state"], cell == 3 ? "merged" : "valid") << row;
+  }
 }
 
 TEST_F(SweepTest, LimitsAreThoseOfRows) {

@@ -185,10 +185,13 @@ void AskBlob(absl::string_view what, const v1::Digest& proto,
              cache::BlobStore& blobs, const BlobsTold& told) {
   const absl::StatusOr<Digest> digest = FromProto(proto);
   if (!digest.ok()) return told(Annotate(digest.status(), what));
-  blobs.AskContains(*digest, [told, what = std::string(what), digest = *digest](
-                                 const absl::StatusOr<bool>& present) {
+  blobs.AskContains(*digest, [told, what = std::string(what), digest = *digest,
+                              &blobs](const absl::StatusOr<bool>& present) {
     if (!present.ok()) return told(present.status());
-    told(*present ? absl::OkStatus() : Missing(what, digest));
+    if (!*present) return told(Missing(what, digest));
+    // A job outlives a power failure, and so must what it names. Mostly it is
+    // durable already: clients ask for missing blobs first.
+    told(blobs.Sync(digest));
   });
 }
 

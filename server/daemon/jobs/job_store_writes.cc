@@ -20,8 +20,8 @@ constexpr size_t kSpread = 4;
 // Stages buffer what they make; what a job promises is durable before its end.
 absl::Status SyncArtifacts(const v1::Job& job, cache::BlobStore& blobs) {
   for (const v1::Artifact& artifact : job.artifacts()) {
-    EK_RETURN_IF_ERROR(blobs.Sync(
-        {artifact.digest().hash(), artifact.digest().size_bytes()}));
+    EK_RETURN_IF_ERROR(
+        blobs.Sync({artifact.digest().hash(), artifact.digest().size_bytes()}));
   }
   return absl::OkStatus();
 }

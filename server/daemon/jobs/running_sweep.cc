@@ -1,5 +1,6 @@
 // What a sweep that runs is given of the jobs around it.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -51,6 +52,10 @@ class JobManager::RunningSweep final : public SweepContext {
   }
   absl::StatusOr<std::string> Load(const v1::Digest& digest) override {
     return blobs_.Load(digest);
+  }
+  void AskHas(const v1::Digest& digest,
+              const std::function<void(bool)>& told) override {
+    blobs_.AskHas(digest, told);
   }
 
   JobContext& stages() override { return active_->stages(); }

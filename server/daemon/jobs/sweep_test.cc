@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/error.h"
 #include "gtest/gtest.h"
@@ -122,6 +123,56 @@ TEST_F(SweepTest, EveryCellIsAJobAndARow) {
   EXPECT_EQ(job.sweep().failed_by_user(), 4);
   // What cells have in common was executed once.
   EXPECT_EQ(Executed("import"), 3);
+}
+
+// What planning needs to know of models, it learns from the stages that their
+// cells begin with. One that cannot be read fails in its own cells.
+TEST_F(SweepTest, ThePlanIsToldWhichModelsCameQuantizedAndStay) {
+  ASSERT_TRUE(manager_->Start().ok());
+  const std::string shifts = "shifts;sram=64";
+  v1::CreateJobRequest request =
+      Sweep({"int8 a", "bad b", "float c"}, {kTarget, shifts});
+  v1::SweepVary& vary = *request.mutable_sweep()->mutable_groups(0)->add_vary();
+  vary.set_key("calibration-method");
+  vary.add_values("mse");
+  vary.add_values("kl");
+  const std::string id = Started(request);
+  const v1::Job job = AtItsEnd(id);
+  EXPECT_EQ(job.state(), v1::SUCCEEDED) << job.DebugString();
+  std::vector<std::string> warnings;
+  const auto events = store_->Events(id, 0, 100'000);
+  for (const v1::JobEvent& event : *events) {
+    const auto& told = event.planned().warnings();
+    warnings.insert(warnings.end(), told.begin(), told.end());
+  }
+  EXPECT_EQ(warnings, (std::vector<std::string>{
+                          "int8 a came quantized",
+                          absl::StrCat("int8 a stays on ", kTarget)}));
+  EXPECT_EQ(job.sweep().done(), 4);
+  EXPECT_EQ(job.sweep().failed_by_user(), 2);
+  std::map<std::string, int> executed;
+  for (const std::string& stage : leases_->TakeExecuted()) ++executed[stage];
+  EXPECT_EQ(executed["import"], 3);
+  EXPECT_EQ(executed["resolve_target"], 2);
+  EXPECT_EQ(executed["unquantize"], 2);
+  // Once to know what to ask, and once with the answers.
+  EXPECT_EQ(executed["plan_sweep"], 2);
+}
+
+TEST_F(SweepTest, NoPlanWaitsForModelsThatItNeedsToKnowNothingOf) {
+  ASSERT_TRUE(manager_->Start().ok());
+  v1::CreateJobRequest request = Sweep({"int8 a"});
+  v1::SweepVary& vary = *request.mutable_sweep()->mutable_groups(0)->add_vary();
+  vary.set_key("offload");
+  vary.add_values("all");
+  leases_->Block("import", /*leased=*/true);
+  const std::string id = Started(request);
+  for (int i = 0; i < 1000 && manager_->Get(id)->sweep().cells() == 0; ++i) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(manager_->Get(id)->sweep().cells(), 2);
+  leases_->Block("");
+  EXPECT_EQ(AtItsEnd(id).sweep().done(), 2);
 }
 
 TEST_F(SweepTest, TheSecondTimeNothingIsExecuted) {

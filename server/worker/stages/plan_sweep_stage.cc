@@ -13,9 +13,18 @@ absl::StatusOr<StageOutput> RunPlanSweep(const v1::PlanSweepOptions& options,
                       inputs.Parse<v1::SweepRequest>("sweep"));
   EK_ASSIGN_OR_RETURN(const std::vector<absl::string_view> files,
                       inputs.All("target"));
-  EK_ASSIGN_OR_RETURN(const v1::SweepPlan plan,
-                      PlanSweep(request, files, options.max_cells()),
-                      "planning the sweep");
+  v1::SweepGroup quantized;
+  if (inputs.Has("quantized")) {
+    EK_ASSIGN_OR_RETURN(quantized, inputs.Parse<v1::SweepGroup>("quantized"));
+  }
+  v1::SweepPlan kept;
+  if (inputs.Has("kept")) {
+    EK_ASSIGN_OR_RETURN(kept, inputs.Parse<v1::SweepPlan>("kept"));
+  }
+  EK_ASSIGN_OR_RETURN(
+      const v1::SweepPlan plan,
+      PlanSweep(request, files, options.max_cells(), quantized, kept),
+      "planning the sweep");
   StageOutput output;
   output.Add("plan", plan);
   return output;

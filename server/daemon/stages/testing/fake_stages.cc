@@ -290,6 +290,7 @@ class FakeStage {
           cell.set_target(target);
           cell.set_variant(target);
           cell.set_recipe(recipe);
+          for (int i = 0; i < group.vary_size(); ++i) cell.add_values(0);
           const bool refused =
               absl::StrContains(group.targets(target).name(), "refused");
           cell.set_state(refused ? v1::SweepPlan::REFUSED
@@ -304,6 +305,18 @@ class FakeStage {
       v1::SweepPlan::Variant& variant = *plan.add_variants();
       variant.set_name(target.name());
       variant.set_text(plan.texts_size() - 1);
+    }
+    v1::SweepGroup quantized;
+    quantized.ParseFromString(Input("quantized"));
+    for (const v1::SweepModel& model : quantized.models()) {
+      plan.add_warnings(absl::StrCat(model.name(), " came quantized"));
+    }
+    v1::SweepPlan kept;
+    kept.ParseFromString(Input("kept"));
+    for (const v1::SweepPlan::Cell& cell : kept.cells()) {
+      plan.add_warnings(absl::StrCat(group.models(cell.model()).name(),
+                                     " stays on ",
+                                     kept.variants(cell.variant()).name()));
     }
     Output("plan", plan.SerializeAsString());
   }

@@ -1,0 +1,199 @@
+#include "server/daemon/http/event_stream.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "server/daemon/http/answer.h"
+#include "server/daemon/http/byte_buffer.h"
+#include "server/daemon/http/call_message.h"
+
+namespace edgekiln::server {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::OneofDescriptor;
+
+// Of a reader that is slower than the events: then gRPC is not asked for more.
+constexpr size_t kMaxWaitingBytes = 256 << 10;
+
+// "stage_started"; "message" without such a oneof.
+std::string KindOf(const Message& message) {
+  const OneofDescriptor* const kinds =
+      message.GetDescriptor()->FindOneofByName("event");
+  const FieldDescriptor* const set =
+      kinds == nullptr
+          ? nullptr
+          : message.GetReflection()->GetOneofFieldDescriptor(message, kinds);
+  return set == nullptr ? "message" : std::string(set->name());
+}
+
+std::string EventText(const Message& message) {
+  std::string text;
+  const FieldDescriptor* const sequence =
+      message.GetDescriptor()->FindFieldByName("sequence");
+  if (sequence != nullptr &&
+      sequence->cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    absl::StrAppend(&text, "id: ",
+                    message.GetReflection()->GetInt64(message, sequence), "\n");
+  }
+  absl::StrAppend(&text, "event: ", KindOf(message),
+                  "\ndata: ", ToJson(message), "\n\n");
+  return text;
+}
+
+class GrpcEventStream final
+    : public EventStream,
+      public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public std::enable_shared_from_this<GrpcEventStream> {
+ public:
+  GrpcEventStream(const std::shared_ptr<grpc::Channel>& channel,
+                  const MethodDescriptor& method, const Message& request,
+                  std::function<void()> ready)
+      : stub_(channel),
+        method_(method),
+        request_(ToByteBuffer(request)),
+        ready_(std::move(ready)) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    stub_.PrepareBidiStreamingCall(&context_, PathOf(method_),
+                                   grpc::StubOptions(), this);
+    // Until the last read has failed: others are started from outside.
+    AddHold();
+    StartWriteLast(&request_, grpc::WriteOptions());
+    StartRead(&message_);
+    StartCall();
+  }
+
+  std::string Take(size_t max_bytes) override {
+    bool read_on = false;
+    std::string bytes;
+    {
+      MutexLock lock(mutex_);
+      bytes = waiting_.substr(0, max_bytes);
+      waiting_.erase(0, bytes.size());
+      read_on = paused_ && waiting_.size() < kMaxWaitingBytes;
+      if (read_on) paused_ = false;
+    }
+    if (read_on) StartRead(&message_);
+    return bytes;
+  }
+
+  bool Over() override {
+    MutexLock lock(mutex_);
+    return over_ && waiting_.empty();
+  }
+
+  void Await() override {
+    {
+      MutexLock lock(mutex_);
+      wanted_ = true;
+    }
+    Add("", /*over=*/false);
+  }
+
+  void Ping() override { Add(":\n\n", /*over=*/false); }
+
+  void End() override {
+    Cancel();
+    MutexLock lock(mutex_);
+    while (!over_ || telling_) changed_.Wait(lock);
+  }
+
+  void Close() override {
+    {
+      MutexLock lock(mutex_);
+      ready_ = nullptr;
+      waiting_.clear();
+      while (telling_) changed_.Wait(lock);
+    }
+    Cancel();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      RemoveHold();
+      return;
+    }
+    const std::unique_ptr<Message> event = NewMessage(*method_.output_type());
+    const bool read = FromByteBuffer(message_, *event);
+    Add(read ? EventText(*event) : "", /*over=*/false);
+    {
+      MutexLock lock(mutex_);
+      paused_ = ready_ != nullptr && waiting_.size() >= kMaxWaitingBytes;
+      if (paused_) return;
+    }
+    StartRead(&message_);
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    std::string body = status.ok() ? "{}\n" : ErrorAnswer(status).body;
+    Add(absl::StrCat("event: ", status.ok() ? "end" : "error", "\ndata: ", body,
+                     "\n"),
+        /*over=*/true);
+    const std::shared_ptr<GrpcEventStream> self = std::move(self_);
+  }
+
+ private:
+  void Cancel() {
+    bool read_on = false;
+    {
+      MutexLock lock(mutex_);
+      read_on = std::exchange(paused_, false);
+    }
+    context_.TryCancel();
+    if (read_on) StartRead(&message_);
+  }
+
+  void Add(absl::string_view text, bool over) {
+    MutexLock lock(mutex_);
+    if (!over_) absl::StrAppend(&waiting_, text);
+    over_ = over_ || over;
+    changed_.NotifyAll();
+    if (!wanted_ || ready_ == nullptr || (waiting_.empty() && !over_)) return;
+    wanted_ = false;
+    telling_ = true;
+    const std::function<void()> ready = ready_;
+    lock.Unlock();
+    ready();
+    lock.Lock();
+    telling_ = false;
+    changed_.NotifyAll();
+  }
+
+  grpc::GenericStub stub_;
+  const MethodDescriptor& method_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer message_;
+  std::shared_ptr<GrpcEventStream> self_;  // Until the call has ended.
+  Mutex mutex_;
+  CondVar changed_;
+  std::function<void()> ready_ ABSL_GUARDED_BY(mutex_);
+  std::string waiting_ ABSL_GUARDED_BY(mutex_);  // To be taken.
+  bool wanted_ ABSL_GUARDED_BY(mutex_) = false;
+  bool telling_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // No read is under way.
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+std::shared_ptr<EventStream> StartEventStream(
+    const std::shared_ptr<grpc::Channel>& channel,
+    const MethodDescriptor& method, const Message& request,
+    std::function<void()> ready) {
+  auto stream = std::make_shared<GrpcEventStream>(channel, method, request,
+                                                  std::move(ready));
+  stream->Start();
+  return stream;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,53 @@
+#ifndef EK_SERVER_DAEMON_HTTP_EVENT_STREAM_H_
+#define EK_SERVER_DAEMON_HTTP_EVENT_STREAM_H_
+
+// A streaming call of gRPC as server-sent events. A message becomes
+//
+//   id: <its field `sequence`>
+//   event: <the set field of its oneof `event`>
+//   data: <all of it as JSON>
+//
+// and the end of the stream an event "end", or "error" with ErrorAnswer()'s
+// body, after which a client must not come again by itself.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/channel.h"
+
+namespace edgekiln::server {
+
+// Thread-safe.
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+
+  // The next bytes, at most `max_bytes`; none if there are none yet.
+  virtual std::string Take(size_t max_bytes) = 0;
+  // Everything was taken, and nothing will come.
+  virtual bool Over() = 0;
+  // Has `ready`, given at the start, called once as soon as there is something
+  // to take, or nothing will come: perhaps from within.
+  virtual void Await() = 0;
+  // A comment, by which whoever is behind finds out that nobody reads any more.
+  virtual void Ping() = 0;
+  // Cancels the call and waits for its end, which can still be taken.
+  virtual void End() = 0;
+  // Cancels the call; `ready` is not called any more once this has returned.
+  virtual void Close() = 0;
+};
+
+// `ready` is called without locks held, from any thread. The stream lives until
+// its last owner is gone and the call has ended.
+std::shared_ptr<EventStream> StartEventStream(
+    const std::shared_ptr<grpc::Channel>& channel,
+    const google::protobuf::MethodDescriptor& method,
+    const google::protobuf::Message& request, std::function<void()> ready);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_HTTP_EVENT_STREAM_H_

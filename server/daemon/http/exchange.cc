@@ -1,0 +1,320 @@
+#include "server/daemon/http/exchange.h"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/error.h"
+#include "server/daemon/http/byte_buffer.h"
+#include "server/daemon/http/call_message.h"
+#include "server/daemon/http/pages.h"
+#include "server/daemon/http/route.h"
+#include "server/daemon/listen_address.h"
+#include "server/daemon/shutting_down.h"
+
+namespace edgekiln::server {
+namespace {
+
+using google::protobuf::Message;
+using google::protobuf::MethodDescriptor;
+
+// A question about a model waits for a worker.
+constexpr auto kCallTimeout = std::chrono::minutes(5);
+constexpr size_t kStreamPieceBytes = 16 << 10;
+constexpr int kMaxTextBytes = 256;
+
+HttpAnswer Error(int code, absl::StatusCode status, const char* reason,
+                 std::string what, std::string where, std::string fix) {
+  HttpAnswer answer = ErrorAnswer(MakeError(status, {.fault = Fault::kUser,
+                                                     .reason = reason,
+                                                     .what = std::move(what),
+                                                     .where = std::move(where),
+                                                     .fix = std::move(fix)}));
+  answer.code = code;
+  return answer;
+}
+
+HttpAnswer Status(absl::string_view status) {
+  HttpAnswer answer;
+  answer.body = absl::StrCat("{\"status\":\"", status, "\"}\n");
+  return answer;
+}
+
+// "localhost:80" to "localhost", "[::1]:80" to "[::1]".
+absl::string_view HostOf(absl::string_view authority) {
+  const size_t bracket = authority.find(']');
+  const size_t colon =
+      authority.find(':', bracket == absl::string_view::npos ? 0 : bracket);
+  return authority.substr(0, colon);
+}
+
+MHD_Result AddField(void* to, MHD_ValueKind, const char* key,
+                    const char* value) {
+  static_cast<HttpFields*>(to)->emplace_back(key,
+                                             value == nullptr ? "" : value);
+  return MHD_YES;
+}
+
+// What libmicrohttpd owns of a stream.
+struct Owned {
+  std::shared_ptr<EventStream> stream;
+  MHD_Connection* connection;
+  Live* live;
+};
+
+ssize_t TakeEvents(void* cls, uint64_t /*position*/, char* to, size_t max) {
+  const Owned& owned = *static_cast<Owned*>(cls);
+  const std::string bytes = owned.stream->Take(max);
+  if (!bytes.empty()) {
+    bytes.copy(to, bytes.size());
+    return static_cast<ssize_t>(bytes.size());
+  }
+  if (owned.stream->Over()) return MHD_CONTENT_READER_END_OF_STREAM;
+  MHD_suspend_connection(owned.connection);
+  owned.stream->Await();
+  return 0;
+}
+
+void FreeEvents(void* cls) {
+  const std::unique_ptr<Owned> owned(static_cast<Owned*>(cls));
+  owned->stream->Close();
+  owned->live->Remove(owned->stream);
+}
+
+void AddHeaders(MHD_Response* response, const char* type, const char* policy) {
+  MHD_add_response_header(response, "Content-Type", type);
+  MHD_add_response_header(response, "Cache-Control", "no-store");
+  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  MHD_add_response_header(response, "Content-Security-Policy", policy);
+}
+
+}  // namespace
+
+Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection,
+                   std::string verb, std::string path)
+    : context_(context),
+      connection_(connection),
+      verb_(std::move(verb)),
+      path_(std::move(path)) {}
+
+const char* Exchange::Header(const char* name) const {
+  return MHD_lookup_connection_value(connection_, MHD_HEADER_KIND, name);
+}
+
+std::optional<HttpAnswer> Exchange::WrongOrigin() {
+  const char* const host = Header("Host");
+  const absl::string_view asked = host == nullptr ? "" : host;
+  if (context_.loopback && host != nullptr &&
+      (absl::StartsWith(asked, "unix") ||
+       !IsLoopback(absl::StrCat(HostOf(asked), ":1")))) {
+    // A page of others whose name was made to stand for this machine.
+    return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_HOST",
+                 "this address is for this machine alone",
+                 SanitizeText(std::string(asked), kMaxTextBytes),
+                 "ask for localhost or 127.0.0.1");
+  }
+  const char* const origin = Header("Origin");
+  if (origin != nullptr && origin != absl::StrCat("http://", asked)) {
+    return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_ORIGIN",
+                 "pages of other origins must not ask",
+                 SanitizeText(origin, kMaxTextBytes),
+                 "ask from a program, or from a page of this address");
+  }
+  return std::nullopt;
+}
+
+std::optional<HttpAnswer> Exchange::Refuse() {
+  if (auto wrong = WrongOrigin()) return wrong;
+  if (verb_ != "POST") return std::nullopt;
+  const char* const type = Header("Content-Type");
+  const absl::string_view media =
+      type == nullptr
+          ? ""
+          : absl::StripAsciiWhitespace(absl::string_view(type).substr(
+                0, absl::string_view(type).find(';')));
+  if (!absl::EqualsIgnoreCase(media, "application/json")) {
+    return Error(415, absl::StatusCode::kInvalidArgument, "NOT_JSON",
+                 "the body must be JSON, and say so", "Content-Type",
+                 "curl -H 'Content-Type: application/json' -d '{..}' URL");
+  }
+  const char* const length = Header("Content-Length");
+  uint64_t bytes = 0;
+  if (length != nullptr && absl::SimpleAtoi(length, &bytes) &&
+      bytes > context_.max_body_bytes) {
+    body_too_large_ = true;
+  }
+  if (bodies_too_large_) {
+    return Error(503, absl::StatusCode::kUnavailable, "TOO_MANY_BODIES",
+                 "too many requests are being read at once", path_,
+                 "try again");
+  }
+  if (!body_too_large_) return std::nullopt;
+  return Error(413, absl::StatusCode::kInvalidArgument, "BODY_TOO_LARGE",
+               absl::StrCat("the body has more than ", context_.max_body_bytes,
+                            " bytes"),
+               path_, "upload large blobs with `edgekiln`, or by ByteStream");
+}
+
+void Exchange::Keep(absl::string_view piece) {
+  body_too_large_ |= body_.size() + piece.size() > context_.max_body_bytes;
+  if (body_too_large_ || bodies_too_large_) return DropBody();
+  context_.bodies_bytes += piece.size();
+  absl::StrAppend(&body_, piece);
+  bodies_too_large_ = context_.bodies_bytes > context_.max_bodies_bytes;
+}
+
+void Exchange::DropBody() {
+  context_.bodies_bytes -= body_.size();
+  body_.clear();
+  body_.shrink_to_fit();
+}
+
+MHD_Result Exchange::Continue(const char* data, size_t* size) {
+  switch (state_) {
+    case State::kHead:
+      state_ = State::kBody;
+      if (const auto refused = Refuse()) return Send(*refused);
+      return MHD_YES;
+    case State::kBody:
+      if (*size == 0) return Dispatch();
+      Keep({data, *size});
+      *size = 0;
+      return MHD_YES;
+    case State::kCalling:
+      return Send(answer_);
+    case State::kAnswered:
+      *size = 0;
+      return MHD_YES;
+  }
+  return MHD_NO;
+}
+
+MHD_Result Exchange::Dispatch() {
+  if (const auto refused = Refuse()) return Send(*refused);
+  if (path_ == "/healthz") return Send(Status("ok"));
+  if (path_ == "/readyz") {
+    const absl::Status ready = context_.ready();
+    if (!ready.ok()) {
+      HttpAnswer answer = ErrorAnswer(ready);
+      answer.code = 503;
+      return Send(answer);
+    }
+    return Send(Status("ready"));
+  }
+  if (const auto page = FindPage(path_); page.has_value() && verb_ != "POST") {
+    return Send(*page);
+  }
+  RouteMatch match = FindRoute(verb_, path_);
+  if (match.route == nullptr && !match.verbs.empty()) {
+    HttpAnswer answer =
+        Error(405, absl::StatusCode::kUnimplemented, "WRONG_METHOD",
+              absl::StrCat(path_, " has no ", verb_), path_,
+              absl::StrCat("use ", absl::StrJoin(match.verbs, " or ")));
+    answer.allow = absl::StrJoin(match.verbs, ", ");
+    return Send(answer);
+  }
+  const MethodDescriptor* const method =
+      match.route == nullptr ? nullptr : MethodNamed(match.route->method);
+  if (method == nullptr) {
+    return Send(Error(404, absl::StatusCode::kNotFound, "NO_SUCH_PATH",
+                      "there is nothing at this path",
+                      SanitizeText(path_, kMaxTextBytes),
+                      "see docs/http.md, as /v1/jobs"));
+  }
+  HttpFields fields;
+  MHD_get_connection_values(connection_, MHD_GET_ARGUMENT_KIND, AddField,
+                            &fields);
+  const bool streams = method->server_streaming();
+  const char* const last = streams ? Header("Last-Event-ID") : nullptr;
+  if (last != nullptr) fields.emplace_back("after_sequence", last);
+  // Last, so that a query does not ask for another than the path says.
+  for (auto& field : match.fields) fields.push_back(std::move(field));
+  const auto request = MakeRequest(*method, fields, body_);
+  if (!request.ok()) return Send(ErrorAnswer(request.status()));
+  DropBody();
+  return streams ? Stream(*method, **request) : Call(*method, **request);
+}
+
+MHD_Result Exchange::Call(const MethodDescriptor& method,
+                          const Message& request) {
+  if (!context_.live.Add(&call_)) return Send(ErrorAnswer(ShuttingDown()));
+  state_ = State::kCalling;
+  method_ = &method;
+  request_ = ToByteBuffer(request);
+  call_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
+  stub_.emplace(context_.daemon);
+  MHD_suspend_connection(connection_);
+  stub_->UnaryCall(&call_, PathOf(method), grpc::StubOptions(), &request_,
+                   &response_, [this](const grpc::Status& status) {
+                     const auto message = NewMessage(*method_->output_type());
+                     if (!status.ok()) {
+                       answer_ = ErrorAnswer(status);
+                     } else if (!FromByteBuffer(response_, *message)) {
+                       answer_ = ErrorAnswer(absl::InternalError(
+                           "the daemon's answer cannot be read"));
+                     } else {
+                       answer_.body = absl::StrCat(ToJson(*message), "\n");
+                     }
+                     context_.live.Remove(&call_, [c = connection_] {
+                       MHD_resume_connection(c);
+                     });
+                   });
+  return MHD_YES;
+}
+
+MHD_Result Exchange::Stream(const MethodDescriptor& method,
+                            const Message& request) {
+  auto owned = std::make_unique<Owned>();
+  owned->connection = connection_;
+  owned->live = &context_.live;
+  owned->stream =
+      StartEventStream(context_.daemon, method, request,
+                       [c = connection_] { MHD_resume_connection(c); });
+  if (!context_.live.Add(owned->stream)) {
+    owned->stream->Close();
+    return Send(ErrorAnswer(ShuttingDown()));
+  }
+  MHD_Response* const response =
+      MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamPieceBytes,
+                                        &TakeEvents, owned.get(), &FreeEvents);
+  if (response == nullptr) {
+    FreeEvents(owned.release());
+    return MHD_NO;
+  }
+  owned.release();  // FreeEvents() has it.
+  AddHeaders(response, "text/event-stream", HttpAnswer().policy);
+  state_ = State::kAnswered;
+  const MHD_Result queued = MHD_queue_response(connection_, 200, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+MHD_Result Exchange::Send(const HttpAnswer& answer) {
+  state_ = State::kAnswered;
+  MHD_Response* const response = MHD_create_response_from_buffer(
+      answer.body.size(), const_cast<char*>(answer.body.data()),
+      MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  AddHeaders(response, answer.type, answer.policy);
+  if (!answer.allow.empty()) {
+    MHD_add_response_header(response, "Allow", answer.allow.c_str());
+  }
+  if (answer.retry_seconds > 0) {
+    MHD_add_response_header(response, "Retry-After",
+                            absl::StrCat(answer.retry_seconds).c_str());
+  }
+  const MHD_Result queued =
+      MHD_queue_response(connection_, answer.code, response);
+  MHD_destroy_response(response);
+  return queued;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,88 @@
+#ifndef EK_SERVER_DAEMON_HTTP_EXCHANGE_H_
+#define EK_SERVER_DAEMON_HTTP_EXCHANGE_H_
+
+// One request over HTTP, from its head to the end of its answer.
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <microhttpd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "server/daemon/http/answer.h"
+#include "server/daemon/http/event_stream.h"
+#include "server/daemon/http/live.h"
+
+namespace edgekiln::server {
+
+// What all requests share.
+struct ExchangeContext {
+  std::shared_ptr<grpc::Channel> daemon;
+  std::function<absl::Status()> ready;
+  bool loopback = true;
+  size_t max_body_bytes = 0;
+  size_t max_bodies_bytes = 0;
+  std::atomic<size_t> bodies_bytes{0};  // Of requests that are being read.
+  Live live;                            // Calls under way.
+};
+
+// Used by the thread of libmicrohttpd that has its connection; a call's end
+// comes from gRPC's.
+class Exchange {
+ public:
+  Exchange(ExchangeContext& context, MHD_Connection* connection,
+           std::string verb, std::string path);
+  ~Exchange() { DropBody(); }
+  Exchange(const Exchange&) = delete;
+
+  // Called by libmicrohttpd again and again: with the head alone, with pieces
+  // of the body, at the body's end, and after the connection was resumed.
+  MHD_Result Continue(const char* data, size_t* size);
+
+ private:
+  enum class State { kHead, kBody, kCalling, kAnswered };
+
+  // What is wrong with the head; nothing if it may go on.
+  std::optional<HttpAnswer> Refuse();
+  std::optional<HttpAnswer> WrongOrigin();
+  // Keeps a piece of the body, unless it is too large.
+  void Keep(absl::string_view piece);
+  void DropBody();
+  // Answers, or starts the call and suspends the connection.
+  MHD_Result Dispatch();
+  MHD_Result Call(const google::protobuf::MethodDescriptor& method,
+                  const google::protobuf::Message& request);
+  MHD_Result Stream(const google::protobuf::MethodDescriptor& method,
+                    const google::protobuf::Message& request);
+  MHD_Result Send(const HttpAnswer& answer);
+  const char* Header(const char* name) const;
+
+  ExchangeContext& context_;
+  MHD_Connection* const connection_;
+  const std::string verb_;
+  const std::string path_;
+  State state_ = State::kHead;
+  std::string body_;
+  bool body_too_large_ = false;
+  bool bodies_too_large_ = false;
+  // Of the call.
+  std::optional<grpc::GenericStub> stub_;
+  grpc::ClientContext call_;
+  const google::protobuf::MethodDescriptor* method_ = nullptr;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
+  HttpAnswer answer_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_HTTP_EXCHANGE_H_

@@ -1,0 +1,300 @@
+#include "server/daemon/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <grpcpp/grpcpp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "edgekiln/v1/jobs.grpc.pb.h"
+#include "gtest/gtest.h"
+#include "server/daemon/rpc_status.h"
+
+namespace edgekiln::server {
+namespace {
+
+class FakeJobs final : public v1::Jobs::Service {
+ public:
+  grpc::Status GetJob(grpc::ServerContext* context,
+                      const v1::GetJobRequest* request, v1::Job* job) override {
+    if (request->id() == "slow") {
+      while (!context->IsCancelled()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      ++cancelled;
+    }
+    if (request->id() == "none") {
+      return ToGrpc(MakeError(absl::StatusCode::kNotFound,
+                              {.fault = Fault::kUser, .reason = "NO_JOB"}));
+    }
+    job->set_id(request->id());
+    job->set_state(v1::RUNNING);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CreateJob(grpc::ServerContext*,
+                         const v1::CreateJobRequest* request,
+                         v1::Job* job) override {
+    job->set_id(request->model_name());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status WatchJob(grpc::ServerContext* context,
+                        const v1::WatchJobRequest* request,
+                        grpc::ServerWriter<v1::JobEvent>* writer) override {
+    v1::JobEvent event;
+    const int64_t last = request->id() == "many" ? 3000 : 3;
+    for (int64_t i = request->after_sequence() + 1; i <= last; ++i) {
+      event.set_sequence(i);
+      event.mutable_stage_started()->set_name(
+          std::string(request->id() == "many" ? 1000 : 4, 's'));
+      if (!writer->Write(event)) return grpc::Status::CANCELLED;
+    }
+    while (request->id() == "endless" && !context->IsCancelled()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (context->IsCancelled()) ++cancelled;
+    return grpc::Status::OK;
+  }
+
+  std::atomic<int> cancelled{0};
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  HttpServerTest() {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&jobs_);
+    grpc_ = builder.BuildAndStart();
+    Start();
+  }
+  ~HttpServerTest() override {
+    http_.reset();
+    grpc_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  void Start() {
+    auto http = StartHttpServer(
+        {.address = "127.0.0.1:0",
+         .max_connections = 50,
+         .max_body_bytes = 1000},
+        grpc_->InProcessChannel({}), [this] { return ready_; }, *log_);
+    ASSERT_TRUE(http.ok()) << http.status();
+    http_ = *std::move(http);
+  }
+
+  int Connect() const {
+    const std::string& address = http_->address();
+    int port = 0;
+    EXPECT_TRUE(
+        absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    const timeval patience = {.tv_sec = 20, .tv_usec = 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    return fd;
+  }
+
+  static void Say(int fd, const std::string& text) {
+    EXPECT_EQ(send(fd, text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+
+  // Until `end` was seen, or the connection ends.
+  static std::string Hear(int fd, const std::string& end = "") {
+    std::string text;
+    char buffer[4096];
+    while (end.empty() || !absl::StrContains(text, end)) {
+      const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+      if (got <= 0) break;
+      text.append(buffer, got);
+    }
+    return text;
+  }
+
+  std::string Ask(const std::string& request) const {
+    const int fd = Connect();
+    Say(fd, request);
+    std::string answer = Hear(fd);
+    close(fd);
+    return answer;
+  }
+  std::string Get(const std::string& path, const std::string& headers = "") {
+    return Ask(absl::StrCat("GET ", path,
+                            " HTTP/1.1\r\nHost: localhost\r\nConnection: close"
+                            "\r\n",
+                            headers, "\r\n"));
+  }
+  std::string Post(const std::string& path, const std::string& body,
+                   const std::string& headers =
+                       "Content-Type: application/json; charset=utf-8\r\n") {
+    return Ask(absl::StrCat("POST ", path,
+                            " HTTP/1.1\r\nHost: localhost\r\nConnection: close"
+                            "\r\nContent-Length: ",
+                            body.size(), "\r\n", headers, "\r\n", body));
+  }
+
+  const std::unique_ptr<Clock> clock_ = NewRealClock();
+  const std::unique_ptr<Logger> log_ =
+      NewStderrLogger(LogLevel::kError, *clock_);
+  absl::Status ready_;
+  FakeJobs jobs_;
+  std::unique_ptr<grpc::Server> grpc_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+bool Is(const std::string& answer, int code) {
+  return absl::StartsWith(answer, absl::StrCat("HTTP/1.1 ", code, " "));
+}
+
+TEST_F(HttpServerTest, AnswersAsGrpcDoes) {
+  const std::string job = Get("/v1/jobs/j%31");
+  EXPECT_TRUE(Is(job, 200)) << job;
+  EXPECT_TRUE(absl::EndsWith(job, "{\"id\":\"j1\",\"state\":\"RUNNING\"}\n"))
+      << job;
+  EXPECT_TRUE(absl::StrContains(job, "Content-Type: application/json\r\n"));
+  const std::string none = Get("/v1/jobs/none");
+  EXPECT_TRUE(Is(none, 404)) << none;
+  EXPECT_TRUE(absl::StrContains(none, "\"reason\":\"NO_JOB\"")) << none;
+  const std::string made = Post("/v1/jobs", "{\"model_name\": \"net\"}");
+  EXPECT_TRUE(absl::EndsWith(made, "{\"id\":\"net\"}\n")) << made;
+  EXPECT_TRUE(Is(Get("/v1/reports"), 404));
+  const std::string wrong = Get("/v1/jobs/j1:cancel");
+  EXPECT_TRUE(Is(wrong, 200) || Is(wrong, 405)) << wrong;
+  const std::string verb =
+      Ask("DELETE /v1/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close"
+          "\r\n\r\n");
+  EXPECT_TRUE(Is(verb, 405)) << verb;
+  EXPECT_TRUE(absl::StrContains(verb, "Allow: GET, POST\r\n")) << verb;
+}
+
+TEST_F(HttpServerTest, SaysWhetherItLivesAndIsReady) {
+  EXPECT_TRUE(Is(Get("/healthz"), 200));
+  EXPECT_TRUE(Is(Get("/readyz"), 200));
+  ready_ = absl::UnavailableError("the disk is full");
+  const std::string not_ready = Get("/readyz");
+  EXPECT_TRUE(Is(not_ready, 503)) << not_ready;
+  EXPECT_TRUE(absl::StrContains(not_ready, "the disk is full"));
+  EXPECT_TRUE(Is(Get("/healthz"), 200));
+}
+
+// What a page of somebody else could have a browser send.
+TEST_F(HttpServerTest, OtherOriginsAreRefused) {
+  const auto get = [&](const std::string& host, const std::string& more) {
+    return Ask(absl::StrCat("GET /v1/jobs/j1 HTTP/1.1\r\nHost: ", host,
+                            "\r\nConnection: close\r\n", more, "\r\n"));
+  };
+  for (const char* host :
+       {"localhost", "localhost:80", "127.0.0.1:7", "[::1]:7", "127.3.2.1"}) {
+    EXPECT_TRUE(Is(get(host, ""), 200)) << host;
+  }
+  for (const char* host : {"evil.example", "localhost.evil.example", "unix:x",
+                           "127.0.0.1.evil.example", "1.2.3.4"}) {
+    EXPECT_TRUE(Is(get(host, ""), 403)) << host;
+  }
+  EXPECT_TRUE(Is(get("localhost:9", "Origin: http://localhost:9\r\n"), 200));
+  EXPECT_TRUE(Is(get("localhost:9", "Origin: http://localhost:8\r\n"), 403));
+  EXPECT_TRUE(Is(get("localhost", "Origin: null\r\n"), 403));
+  EXPECT_TRUE(Is(Post("/v1/jobs", "{}", "Content-Type: text/plain\r\n"), 415));
+  EXPECT_TRUE(Is(Post("/v1/jobs", "{}", ""), 415));
+}
+
+TEST_F(HttpServerTest, BodiesAreBounded) {
+  EXPECT_TRUE(Is(Post("/v1/jobs", std::string(1001, ' ')), 413));
+  EXPECT_TRUE(Is(Post("/v1/jobs", "{"), 400));
+  // In pieces, without its length.
+  std::string chunks;
+  for (int i = 0; i < 11; ++i) {
+    absl::StrAppend(&chunks, "64\r\n", std::string(100, ' '), "\r\n");
+  }
+  EXPECT_TRUE(Is(
+      Ask(absl::StrCat("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+                       "Content-Type: application/json\r\nConnection: close\r\n"
+                       "Transfer-Encoding: chunked\r\n\r\n",
+                       chunks, "0\r\n\r\n")),
+      413));
+  EXPECT_TRUE(Is(Get(absl::StrCat("/", std::string(100'000, 'x'))), 414));
+}
+
+TEST_F(HttpServerTest, StreamsAreEvents) {
+  const std::string events = Get("/v1/jobs/j1/events");
+  EXPECT_TRUE(Is(events, 200)) << events;
+  EXPECT_TRUE(absl::StrContains(events, "Content-Type: text/event-stream\r\n"));
+  EXPECT_TRUE(absl::StrContains(events, "id: 1\nevent: stage_started\ndata: {"))
+      << events;
+  EXPECT_TRUE(absl::StrContains(events, "id: 3\n"));
+  EXPECT_TRUE(absl::StrContains(events, "event: end\ndata: {}\n\n"));
+  const std::string later = Get("/v1/jobs/j1/events", "Last-Event-ID: 2\r\n");
+  EXPECT_FALSE(absl::StrContains(later, "id: 2\n")) << later;
+  EXPECT_TRUE(absl::StrContains(later, "id: 3\n")) << later;
+}
+
+// More than is kept for somebody who reads slowly; nothing is lost.
+TEST_F(HttpServerTest, ASlowReaderHoldsNobodyUp) {
+  const int fd = Connect();
+  Say(fd,
+      "GET /v1/jobs/many/events HTTP/1.1\r\nHost: localhost\r\n"
+      "Connection: close\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(Is(Get("/v1/jobs/j1"), 200));
+  const std::string events = Hear(fd);
+  close(fd);
+  for (int i = 1; i <= 3000; ++i) {
+    ASSERT_TRUE(absl::StrContains(events, absl::StrCat("id: ", i, "\n"))) << i;
+  }
+  EXPECT_TRUE(absl::StrContains(events, "event: end\n"));
+}
+
+// Pages that stay open have no thread each, and who goes away is noticed.
+TEST_F(HttpServerTest, ManyStreamsAtOnce) {
+  std::vector<int> fds;
+  for (int i = 0; i < 20; ++i) {
+    fds.push_back(Connect());
+    Say(fds.back(),
+        "GET /v1/jobs/endless/events HTTP/1.1\r\n"
+        "Host: localhost\r\n\r\n");
+  }
+  for (const int fd : fds) {
+    EXPECT_TRUE(absl::StrContains(Hear(fd, "id: 3\n"), "id: 3\n"));
+  }
+  EXPECT_TRUE(Is(Get("/v1/jobs/j1"), 200));
+  for (const int fd : fds) close(fd);
+  EXPECT_TRUE(Is(Get("/v1/jobs/j1"), 200));
+}
+
+TEST_F(HttpServerTest, EndsWithCallsAndStreamsUnderWay) {
+  const int call = Connect();
+  Say(call, "GET /v1/jobs/slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const int stream = Connect();
+  Say(stream,
+      "GET /v1/jobs/endless/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  Hear(stream, "id: 3\n");
+  const auto start = std::chrono::steady_clock::now();
+  http_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  grpc_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  EXPECT_GE(jobs_.cancelled, 1);
+  close(call);
+  close(stream);
+}
+
+}  // namespace
+}  // namespace edgekiln::server

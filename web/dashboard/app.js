@@ -1,0 +1,34 @@
+// Which page is open, and whether the daemon takes jobs.
+const PAGES = [["#/jobs", "Jobs"], ["#/targets", "Targets"], ["#/quarantine", "Quarantine"]];
+const HEALTH_MS = 5000;
+const main = document.getElementById("main");
+const health = Dom.h("span", { class: "health", role: "status" }, "");
+let close = () => {};
+
+function open() {
+  close();
+  const [, page, id] = location.hash.split("/");
+  const here = PAGES.find(([href]) => href === `#/${page}`) || PAGES[0];
+  document.getElementById("contents").replaceChildren(Dom.h("ul", {},
+    PAGES.map(([href, title]) => Dom.h("li", {}, Dom.h("a",
+      { href, "aria-current": href === here[0] && "page" }, title))),
+    Dom.h("li", { class: "health" }, health)));
+  document.title = `edgekiln: ${here[1].toLowerCase()}`;
+  if (page === "targets") close = Others.targets(main);
+  else if (page === "quarantine") close = Others.quarantine(main);
+  else if (page === "jobs" && id) close = Job.open(main, decodeURIComponent(id));
+  else close = Jobs.open(main);
+}
+
+async function look() {
+  const said = await Api.ready().then(() => ["takes jobs", "passed"],
+    (error) => (error.status ? [`takes no jobs: ${error.message}`, "failed"]
+      : ["no answer from the daemon", "failed"]));
+  health.className = `badge ${said[1]}`;
+  if (health.textContent !== Format.clean(said[0])) health.textContent = Format.clean(said[0]);
+  setTimeout(look, HEALTH_MS);
+}
+
+window.addEventListener("hashchange", open);
+open();
+look();

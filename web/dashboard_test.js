@@ -1,0 +1,40 @@
+// What a job's page makes of events, without a browser.
+// usage: node dashboard_test.js WEB_FOLDER
+"use strict";
+const assert = require("assert");
+const fs = require("fs");
+const path = require("path");
+
+const text = (name) => fs.readFileSync(path.join(process.argv[2], name), "utf8");
+const { Job, Parts } = new Function("document", `"use strict";${["shared/dom.js",
+  "shared/format.js", "dashboard/api.js", "dashboard/parts.js", "dashboard/job.js"]
+  .map(text).join("")}return { Job, Parts };`)({});
+
+const state = Job.newState();
+const see = (event) => Job.apply(state, { sequence: "1", time: "2026-01-01T00:00:00Z", ...event });
+
+see({ waiting: { reason: "no worker" } });
+assert.strictEqual(state.waiting, "no worker");
+// Two targets have a stage of one name; one of them begins again.
+see({ stage_started: { name: "tile" } });
+see({ stage_started: { name: "tile", target: 1 } });
+see({ stage_started: { name: "tile", target: 1 } });
+assert.strictEqual(state.waiting, "");
+see({ progress: { stage: "tile", progress: { done: "3", total: "9" } } });
+see({ stage_finished: { name: "tile", cache: "MISS", seconds: 0.5 } });
+see({ stage_finished: { name: "import", cache: "HIT" } });
+assert.deepStrictEqual(state.stages.map((s) => [s.name, s.target, s.how]),
+  [["tile", 0, "MISS"], ["tile", 1, "running"], ["import", -1, "HIT"]]);
+assert.strictEqual(state.stages[1].progress.done, "3");
+see({ stage_finished: { name: "tile", cache: "MISS", seconds: 0.5 } });
+assert.ok(state.stages.every((s) => s.how !== "running"));
+// Lines are bounded, the newest stay.
+for (let i = 0; i < 1500; ++i) see({ log: { text: String(i), severity: "INFO" } });
+assert.strictEqual(state.lines.length, 1000);
+assert.strictEqual(state.lines[999].text, "1499");
+see({ planned: { cells: "12" } });
+see({ row: { cell: "0" } });
+assert.deepStrictEqual([state.rows, state.cells], [1, 12]);
+see({ state: "QUEUED" });
+assert.deepStrictEqual(state.stages, []);
+assert.ok(Parts.over("FAILED") && !Parts.over("RUNNING"));
