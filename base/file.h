@@ -92,7 +92,8 @@ absl::Status WriteAtomically(FileSystem& files, const std::string& path,
                              absl::string_view bytes);
 
 // The same without waiting for the disk: a power failure may leave anything at
-// `path`. For what is found out to be damaged, and can be made again.
+// `path`. Only for files that are checked when they are read, and can be made
+// again.
 absl::Status WriteBuffered(FileSystem& files, const std::string& path,
                            absl::string_view bytes);
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 
 namespace edgekiln::cache {
 
@@ -12,6 +13,15 @@ absl::Status BlobMissing(const Digest& digest) {
                     .what = "there is no such blob",
                     .where = digest.ToString(),
                     .fix = "upload it again"});
+}
+
+absl::StatusOr<bool> ContainsDurably(BlobStore& blobs, const Digest& digest) {
+  EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
+  if (!present) return false;
+  const absl::Status synced = blobs.Sync(digest);
+  if (absl::IsNotFound(synced)) return false;
+  EK_RETURN_IF_ERROR(synced);
+  return true;
 }
 
 absl::Status VerifyDigest(const Digest& digest, absl::string_view bytes) {

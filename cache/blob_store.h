@@ -64,7 +64,8 @@ class BlobStore {
                                    absl::string_view bytes) {
     return Put(digest, bytes);
   }
-  // Makes a blob durable however it came. OK if it is not there.
+  // Makes a blob durable however it came. BLOB_MISSING if it is not there. One
+  // that the disk fails to take is removed: the system reports that only once.
   virtual absl::Status Sync(const Digest& /*digest*/) {
     return absl::OkStatus();
   }
@@ -78,6 +79,8 @@ class BlobStore {
 
 // NOT_FOUND with reason BLOB_MISSING, naming the digest.
 absl::Status BlobMissing(const Digest& digest);
+// Whether it is there, and durable: for those who promise it to somebody.
+absl::StatusOr<bool> ContainsDurably(BlobStore& blobs, const Digest& digest);
 // OK if `bytes` have that digest, INVALID_ARGUMENT DIGEST_MISMATCH otherwise.
 absl::Status VerifyDigest(const Digest& digest, absl::string_view bytes);
 

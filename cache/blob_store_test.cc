@@ -161,7 +161,9 @@ TEST(DiskBlobStoreTest, WhatIsDurableIsNotSyncedAgain) {
   EXPECT_TRUE(store->Sync(digest).ok());
   EXPECT_TRUE(store->Put(digest, "abc").ok());
   EXPECT_TRUE(store->PutBuffered(digest, "abc").ok());
-  EXPECT_TRUE(store->Sync(DigestOf("none")).ok());
+  EXPECT_TRUE(absl::IsNotFound(store->Sync(DigestOf("none"))));
+  EXPECT_FALSE(*ContainsDurably(*store, DigestOf("none")));
+  EXPECT_TRUE(*ContainsDurably(*store, digest));
   EXPECT_EQ(files.changes(), changes);
   // A buffered one costs as much as writing it.
   ASSERT_TRUE(store->PutBuffered(DigestOf("b"), "b").ok());
@@ -171,6 +173,20 @@ TEST(DiskBlobStoreTest, WhatIsDurableIsNotSyncedAgain) {
   const int64_t after = files.changes();
   EXPECT_TRUE(store->Sync(DigestOf("b")).ok());
   EXPECT_EQ(files.changes(), after);
+}
+
+// The system tells of a failed write once; the next sync would say OK.
+TEST(DiskBlobStoreTest, WhatTheDiskDoesNotTakeIsGone) {
+  CrashingFileSystem files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->PutBuffered(digest, "abc").ok());
+  files.FailAfter(0);
+  EXPECT_FALSE(store->Sync(digest).ok());
+  files.FailAfter(INT64_MAX / 2);
+  store->Sync(digest).IgnoreError();
+  files.Crash();
+  EXPECT_FALSE(OpenStore(files)->Get(digest).ok());
 }
 
 // Counts what is read, and holds up the first reader.

@@ -119,19 +119,19 @@ class DiskBlobStore : public BlobStore {
   // What an earlier process has left may be in no better state than what was
   // buffered: to sync what is durable already costs next to nothing.
   absl::Status Sync(const Digest& digest) override {
-    if (!ValidateDigest(digest).ok()) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(ValidateDigest(digest));
     const std::shared_ptr<const Known> known = KnownOf(digest);
     if (known != nullptr && known->synced) return absl::OkStatus();
     const std::string path = PathOf(digest);
     const absl::StatusOr<FileInfo> info = files_.Stat(path);
-    if (absl::IsNotFound(info.status())) return absl::OkStatus();
+    if (absl::IsNotFound(info.status())) return BlobMissing(digest);
     EK_RETURN_IF_ERROR(info.status());
     const absl::Status synced = files_.SyncFile(path);
-    if (absl::IsNotFound(synced) || IsUnreadable(synced)) {
+    if (absl::IsNotFound(synced)) return BlobMissing(digest);
+    if (!synced.ok()) {
       Remove(digest);
-      return absl::OkStatus();
+      return synced;
     }
-    EK_RETURN_IF_ERROR(synced);
     return SyncName(digest, *info);
   }
 
@@ -202,11 +202,16 @@ class DiskBlobStore : public BlobStore {
       EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
       shard_is_durable = true;
     }
-    // Unless the file was replaced meanwhile.
     if (IsVerified(digest, info.modified)) {
       Remember(digest, {info.modified, true});
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    // Somebody may have put a buffered file in its place meanwhile.
+    const absl::StatusOr<FileInfo> now = files_.Stat(PathOf(digest));
+    if (absl::IsNotFound(now.status())) return BlobMissing(digest);
+    EK_RETURN_IF_ERROR(now.status());
+    return now->modified == info.modified ? absl::OkStatus()
+                                          : files_.SyncFile(PathOf(digest));
   }
 
   absl::Status Write(const std::string& path, absl::string_view bytes,

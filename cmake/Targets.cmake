@@ -102,8 +102,8 @@ endfunction()
 # edgekiln_cc_test(<name> [WHOLE | SHARDS n] [TIMEOUT seconds] SRCS ... DEPS ...)
 # A GoogleTest program with a main() of its own library. Every case is one
 # ctest test, labelled with the folder; WHOLE runs the program as one test, for
-# programs with thousands of cheap cases or costly shared set-up, SHARDS as so
-# many, where the set-up of all cases would be most of the time.
+# programs with thousands of cheap cases or costly shared set-up, SHARDS as n
+# tests, which share the cases.
 function(edgekiln_cc_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT;SHARDS" "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")

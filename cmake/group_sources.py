@@ -100,7 +100,7 @@ def names(text):
             elif before == "namespace":
                 defines = after == "="
             elif before == "::":
-                defines = after == ";"
+                defines = after in (";", ",")
             else:
                 # Behind its type, or behind `using`.
                 defines = (after in ("(", "=", ";", "[", "{") and

@@ -87,9 +87,10 @@ class GroupSourcesTest(unittest.TestCase):
     def test_a_using_declaration_is_a_name_of_its_own(self):
         """What the other file means is not what it brings."""
         user = "namespace edgekiln {\nint F() { return Fits(1); }\n}"
-        self.assertEqual(
-            self.groups("namespace edgekiln {\nusing other::Fits;\n}", user),
-            [[0], [1]])
+        for names in ("other::Fits", "other::Fits, other::Has"):
+            self.assertEqual(
+                self.groups(f"namespace edgekiln {{\nusing {names};\n}}", user),
+                [[0], [1]])
 
     def test_groups_are_bounded_and_in_order(self):
         texts = [anonymous(f"int F{i}() {{ return 1; }}") for i in range(30)]

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -239,11 +240,14 @@ class DaemonImpl : public Daemon {
               " of workers, ", DescriptorLimit(), " open files");
     UpdateHealth();
     if (!options_.http.empty()) {
+      // Beside those of gRPC, which have half of the descriptors at most.
+      const auto connections = static_cast<int>(
+          std::clamp<int64_t>(DescriptorLimit() / 16, 16, 256));
       EK_ASSIGN_OR_RETURN(
           http_,
           StartHttpServer(
-              {.address = options_.http}, clients_.InProcessChannel(),
-              [this] { return Ready(); }, log_),
+              {.address = options_.http, .max_connections = connections},
+              clients_.address(), [this] { return Ready(); }, log_),
           "--http");
     }
     ticker_ = std::thread([this] { TickLoop(); });
@@ -379,14 +383,17 @@ class DaemonImpl : public Daemon {
     facts.client_port = client_port_;
     facts.worker_port = worker_port_;
     const std::map<std::string, absl::Status> health = ClientHealth(facts);
-    ready_ = health.at("edgekiln.v1.Jobs");
+    {
+      MutexLock ready(ready_mutex_);
+      ready_ = health.at("edgekiln.v1.Jobs");
+    }
     client_health_.Report(health, clients_.health());
     worker_health_.Report(WorkerHealth(facts), workers_.health());
   }
 
   // Whether jobs are taken.
   absl::Status Ready() {
-    MutexLock lock(health_mutex_);
+    MutexLock lock(ready_mutex_);
     return ready_;
   }
 
@@ -458,7 +465,8 @@ class DaemonImpl : public Daemon {
   std::thread ticker_;
   std::thread health_;
   Mutex health_mutex_;
-  absl::Status ready_ ABSL_GUARDED_BY(health_mutex_);
+  Mutex ready_mutex_;  // Held for a moment only, unlike the other.
+  absl::Status ready_ ABSL_GUARDED_BY(ready_mutex_);
   absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
   RoomWatch room_ ABSL_GUARDED_BY(health_mutex_);

@@ -307,7 +307,7 @@ TEST_F(DaemonTest, AnswersOverHttpWhereItIsAskedTo) {
   EXPECT_THAT(GetOver(path, "/"), HasSubstr("<title>edgekiln</title>"));
   EXPECT_THAT(GetOver(path, "/v1/targets"), HasSubstr("\"dla-64-o-512k\""));
   EXPECT_THAT(GetOver(path, "/v1/jobs/none/events"),
-              HasSubstr("event: error\ndata: {\"error\":{\"code\":404"));
+              HasSubstr("event: failed\ndata: {\"error\":{\"code\":404"));
   daemon_->Drain();
   EXPECT_THAT(GetOver(path, "/readyz"), HasSubstr("503"));
   Stop();

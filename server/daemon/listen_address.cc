@@ -55,6 +55,15 @@ bool IsLoopback(absl::string_view address) {
          IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
+std::string DialAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon);
+  if (host == "0.0.0.0")
+    return absl::StrCat("127.0.0.1", address.substr(colon));
+  if (host == "[::]") return absl::StrCat("[::1]", address.substr(colon));
+  return address;
+}
+
 absl::Status CheckExposure(absl::string_view option, const std::string& address,
                            bool insecure_network) {
   EK_RETURN_IF_ERROR(CheckListenAddress(address));

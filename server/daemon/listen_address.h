@@ -18,6 +18,10 @@ absl::Status CheckListenAddress(const std::string& address);
 // loopback address or "localhost".
 bool IsLoopback(absl::string_view address);
 
+// Where this machine reaches who listens on `address`: "0.0.0.0:80" becomes
+// "127.0.0.1:80", "[::]:80" "[::1]:80"; others stay.
+std::string DialAddress(const std::string& address);
+
 // As CheckListenAddress(). Besides, since nobody is asked who they are yet:
 // addresses that other machines reach are refused unless `insecure_network`
 // says that this is meant.

@@ -37,5 +37,13 @@ TEST(ListenAddressTest, OtherMachinesOnlyIfThatIsMeant) {
   EXPECT_EQ(GetErrorDetail(refused)->where, "--listen 0.0.0.0:1");
 }
 
+TEST(ListenAddressTest, EverywhereIsDialledHere) {
+  EXPECT_EQ(DialAddress("0.0.0.0:80"), "127.0.0.1:80");
+  EXPECT_EQ(DialAddress("[::]:80"), "[::1]:80");
+  for (const char* same : {"10.0.0.7:80", "localhost:80", "unix:/a/b"}) {
+    EXPECT_EQ(DialAddress(same), same);
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::server

@@ -92,13 +92,6 @@ absl::Status Listener::Start(const std::string& address, AcceptOptions options,
   return absl::OkStatus();
 }
 
-std::shared_ptr<grpc::Channel> Listener::InProcessChannel() {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return server_->InProcessChannel(arguments);
-}
-
 void Listener::Shutdown() {
   loop_.reset();
   if (server_ != nullptr) {

@@ -39,9 +39,6 @@ class Listener {
 
   // With the port that was taken.
   const std::string& address() const { return address_; }
-  // To the same services, without a connection. After Start(); must not be used
-  // after Wait().
-  std::shared_ptr<grpc::Channel> InProcessChannel();
   // See AcceptLoop.
   absl::Status Check() { return loop_->Check(); }
   // Null before Start().

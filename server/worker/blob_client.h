@@ -29,7 +29,7 @@ class BlobClient {
   // Uploads what the daemon does not have yet. `digests` are those of `blobs`.
   virtual absl::Status Put(const std::vector<Digest>& digests,
                            const std::vector<SharedBytes>& blobs) = 0;
-  // Keeps them for the next Get(), for which the daemon gets them otherwise.
+  // Caches them for Get(); the result carries them to the daemon.
   virtual void Keep(const std::vector<Digest>& digests,
                     const std::vector<SharedBytes>& blobs) = 0;
 };

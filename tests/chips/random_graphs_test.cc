@@ -1,6 +1,8 @@
 // Random networks on every chip, from ample scratchpads down to the smallest
 // that suffices.
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -115,8 +117,11 @@ TEST_P(SmallestScratchpadTest, IsExactAndAnythingAboveCompiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SmallestScratchpadTest,
-                         testing::ValuesIn(Graphs(12)), CaseName);
+// More with `tools/test --full`.
+INSTANTIATE_TEST_SUITE_P(
+    All, SmallestScratchpadTest,
+    testing::ValuesIn(Graphs(getenv("EK_MORE_NETWORKS") == nullptr ? 3 : 12)),
+    CaseName);
 
 // What a run shows: taps, then outputs.
 struct Shown {

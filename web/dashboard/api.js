@@ -27,7 +27,7 @@ const Api = (() => {
     jobs: (page_token, page_size = 50) => get("/v1/jobs", { page_token, page_size }),
     job: (id) => get(path("jobs", id)),
     cancel: (id) => post(path("jobs", id) + ":cancel"),
-    eventsOf: (id) => path("jobs", id) + "/events",
+    eventsOf: (id, after) => path("jobs", id) + "/events" + (after ? `?after_sequence=${after}` : ""),
     report: (id, target) => get(path("jobs", id, "reports", String(target))),
     quarantine: () => get("/v1/quarantine"),
     release: (id) => post(path("quarantine", id) + ":release"),

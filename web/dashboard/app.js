@@ -5,6 +5,14 @@ const main = document.getElementById("main");
 const health = Dom.h("span", { class: "health", role: "status" }, "");
 let close = () => {};
 
+function decoded(id) {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
 function open() {
   close();
   const [, page, id] = location.hash.split("/");
@@ -16,7 +24,7 @@ function open() {
   document.title = `edgekiln: ${here[1].toLowerCase()}`;
   if (page === "targets") close = Others.targets(main);
   else if (page === "quarantine") close = Others.quarantine(main);
-  else if (page === "jobs" && id) close = Job.open(main, decodeURIComponent(id));
+  else if (page === "jobs" && id) close = Job.open(main, decoded(id));
   else close = Jobs.open(main);
 }
 

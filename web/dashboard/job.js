@@ -4,6 +4,7 @@ const Job = (() => {
   const KINDS = ["state", "stage_started", "stage_finished", "progress", "samples", "waiting",
     "error", "counted", "log", "planned", "row"];
   const MAX_LINES = 1000;
+  const RETRY_MS = 2000;
 
   // What the events say, in their order.
   function newState() {
@@ -47,6 +48,7 @@ const Job = (() => {
       line(state, event, Format.lower(event.state));
       // After a restart of the daemon: all of them come again.
       if (event.state === "QUEUED") state.stages = [];
+      if (Parts.over(event.state)) state.waiting = "";
     } else if (event.planned) {
       state.cells = Api.number(event.planned.cells);
     } else if (event.row) {
@@ -107,13 +109,17 @@ const Job = (() => {
     let targets = [];
     let events = null;
     let drawing = 0;
+    let last = 0;  // Sequence of the last event.
+    let loads = 0;
+    let timer = 0;
+    const problem = h("div", {});
     const head = h("div", {});
     const live = h("div", {});
     const reports = h("div", {});
-    main.replaceChildren(head, live, reports);
+    main.replaceChildren(problem, head, live, reports);
 
     function fail(error) {
-      if (!closed) head.replaceChildren(h("h1", {}, "Job"), Parts.problem(error));
+      if (!closed) problem.replaceChildren(Parts.problem(error));
     }
     async function cancel(button) {
       button.disabled = true;
@@ -148,26 +154,25 @@ const Job = (() => {
     const drawSoon = () => { drawing = drawing || requestAnimationFrame(drawLive); };
 
     async function load() {
+      const mine = ++loads;
       const job = await Api.job(id);
-      if (closed) return;
+      // Answers may come in another order.
+      if (closed || mine !== loads) return;
+      problem.replaceChildren();
       drawHead(job);
       const found = await Promise.all(Array.from({ length: job.reports || 0 },
         (_, target) => Api.report(id, target)));
-      if (!closed) reports.replaceChildren(...found.map(reportOf));
+      if (!closed && mine === loads) reports.replaceChildren(...found.map(reportOf));
     }
     function watch() {
-      // The browser comes again by itself, with the number of the last event.
-      events = new EventSource(Api.eventsOf(id));
+      if (closed) return;
+      events = new EventSource(Api.eventsOf(id, last));
       for (const kind of KINDS) {
         events.addEventListener(kind, ({ data }) => {
-          // An error of the connection has this name, too, and no data.
+          // An error of the connection has a name of ours, and no data.
           if (closed || data === undefined) return;
           const event = JSON.parse(data);
-          if (event.sequence === undefined) {
-            events.close();
-            fail(event.error || event);
-            return;
-          }
+          last = Api.number(event.sequence);
           apply(state, event);
           if (kind === "state") load().catch(fail);
           drawSoon();
@@ -177,12 +182,24 @@ const Job = (() => {
         events.close();
         load().catch(fail);
       });
+      events.addEventListener("failed", ({ data }) => {
+        events.close();
+        fail(JSON.parse(data).error);
+      });
+      // A browser comes again by itself after a cut, but not after an answer
+      // such as 503.
+      events.onerror = () => {
+        if (closed || events.readyState !== EventSource.CLOSED) return;
+        timer = setTimeout(watch, RETRY_MS);
+      };
     }
-    load().then(() => { if (!closed) watch(); }).catch(fail);
+    load().catch(fail);
+    watch();
     drawLive();
     return () => {
       closed = true;
       cancelAnimationFrame(drawing);
+      clearTimeout(timer);
       if (events !== null) events.close();
     };
   }

@@ -27,7 +27,8 @@ const Others = (() => {
         Format.clean(stage.error?.what || ""),
         h("button", { onclick: async ({ target }) => {
           target.disabled = true;
-          await Api.release(stage.id).catch((error) => target.after(Parts.problem(error)));
+          await Api.release(stage.id).then(() => quarantine(main),
+            (error) => target.after(Parts.problem(error)));
         } }, "Try again")]),
       "Nothing is in quarantine."));
 

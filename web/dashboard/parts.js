@@ -7,8 +7,10 @@ const Parts = (() => {
   const badge = (state) =>
     h("span", { class: `badge ${Format.clean(state)}` }, Format.lower(Format.clean(state)));
   const when = (text) => (text
-    ? h("time", { datetime: text, title: text }, new Date(text).toLocaleTimeString())
-    : "-");
+    ? h("time", { datetime: text, title: text }, clock(new Date(text))) : "-");
+  // With the date, unless it is today.
+  const clock = (time) => (time.toDateString() === new Date().toDateString()
+    ? time.toLocaleTimeString() : time.toLocaleString());
   const took = (job) => (job.started
     ? Format.seconds((Date.parse(job.finished || new Date().toISOString()) -
         Date.parse(job.started)) / 1e3)

@@ -140,7 +140,8 @@ class ByteStreamService final : public bs::ByteStream::Service {
     EK_ASSIGN_OR_RETURN(const ResourceName name,
                         ParseName(resource, /*upload=*/true));
     EK_RETURN_IF_ERROR(CheckSize(name));
-    EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(name.digest));
+    EK_ASSIGN_OR_RETURN(const bool present,
+                        cache::ContainsDurably(blobs_, name.digest));
     if (present) {
       // As the API has it: no need to send what is there.
       response.set_committed_size(name.digest.size_bytes);
@@ -211,7 +212,8 @@ class ByteStreamService final : public bs::ByteStream::Service {
                      bs::QueryWriteStatusResponse& response) {
     EK_ASSIGN_OR_RETURN(const ResourceName name,
                         ParseName(request.resource_name(), /*upload=*/true));
-    EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(name.digest));
+    EK_ASSIGN_OR_RETURN(const bool present,
+                        cache::ContainsDurably(blobs_, name.digest));
     response.set_complete(present);
     response.set_committed_size(name.digest.size_bytes);
     if (present) return absl::OkStatus();

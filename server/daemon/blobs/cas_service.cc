@@ -98,13 +98,10 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
     EK_RETURN_IF_ERROR(CheckCount(request.blob_digests_size()));
     for (const reapi::Digest& proto : request.blob_digests()) {
       EK_ASSIGN_OR_RETURN(const Digest digest, Checked(proto));
-      EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
-      if (!present) {
-        *response.add_missing_blob_digests() = proto;
-        continue;
-      }
-      // Whoever is told so keeps no copy for us.
-      EK_RETURN_IF_ERROR(blobs_.Sync(digest));
+      // A client that is told that a blob is present does not send it.
+      EK_ASSIGN_OR_RETURN(const bool present,
+                          cache::ContainsDurably(blobs_, digest));
+      if (!present) *response.add_missing_blob_digests() = proto;
     }
     return absl::OkStatus();
   }

@@ -182,7 +182,8 @@ void Dispatcher::Succeed(uint64_t lease_id, uint64_t worker_id,
 void Dispatcher::OnError(uint64_t lease_id, uint64_t worker_id,
                          v1::ErrorDetail error, Actions& actions) {
   Lease& lease = leases_.at(lease_id);
-  lease.failed_on = worker_id;
+  // A full disk, perhaps our own, says nothing of the worker.
+  if (KindOf(error) != FailureKind::kDiskFull) lease.failed_on = worker_id;
   if (error.reason() == "STAGE_TIMEOUT") {
     error.set_what(absl::StrCat(
         error.what(), " after ",

@@ -58,13 +58,11 @@ absl::Status StoreOutputs(cache::BlobStore& blobs,
   for (int i = 0; i < sent.outputs_size(); ++i) {
     EK_ASSIGN_OR_RETURN(const Digest digest,
                         FromProto(sent.result().outputs(i).digest()));
-    if (DigestOf(sent.outputs(i)) != digest) return NotItsOutputs(sent);
-    const absl::Status stored = blobs.PutBuffered(digest, sent.outputs(i));
-    if (stored.ok()) continue;
-    return MakeError(stored.code(), {.fault = Fault::kInfra,
-                                     .reason = "WORKER_BLOBS",
-                                     .what = absl::StrCat("storing outputs: ",
-                                                          stored.message())});
+    if (!cache::VerifyDigest(digest, sent.outputs(i)).ok()) {
+      return NotItsOutputs(sent);
+    }
+    EK_RETURN_IF_ERROR(blobs.PutBuffered(digest, sent.outputs(i)),
+                       "storing outputs");
   }
   return absl::OkStatus();
 }

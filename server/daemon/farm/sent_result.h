@@ -12,8 +12,8 @@ namespace edgekiln::server {
 // beside it, which are stored here (buffered: they can be made again); or as a
 // blob, as it is too large for a message. Errors, of the worker:
 // RESOURCE_EXHAUSTED (larger than kMaxStoredResultBytes), DATA_LOSS (no
-// StageResult, or outputs that are not its own); those of the store, with
-// reason WORKER_BLOBS for outputs.
+// StageResult, or outputs that are not its own), INVALID_ARGUMENT (no digest);
+// those of the store.
 absl::StatusOr<v1::StageResult> TakeSentResult(
     cache::BlobStore& blobs, const v1::WorkerMessage::Result& sent);
 

@@ -6,9 +6,11 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "cache/disk_blob_store.h"
+#include "cache/disk_space.h"
 #include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
+#include "server/daemon/farm/retry_policy.h"
 
 namespace edgekiln::server {
 namespace {
@@ -55,10 +57,15 @@ TEST_F(SentResultTest, OtherOutputsThanItNamesAreRefused) {
   EXPECT_FALSE(*blobs_->Contains(DigestOf("net")));
 }
 
-// The reason and code that have a lease wait for room.
+// A lease waits for room.
 TEST_F(SentResultTest, AFullDiskIsOurs) {
-  files_.FailAfter(0);
-  EXPECT_EQ(ReasonOf(With("net")), "WORKER_BLOBS");
+  const auto space =
+      cache::NewDiskSpace("/s", 1000, [] { return int64_t{100}; });
+  const auto full = cache::NewSpaceCheckingBlobStore(
+      *cache::OpenDiskBlobStore(files_, "/full"), *space);
+  const auto taken = TakeSentResult(*full, With("net"));
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(KindOf(ErrorToProto(taken.status())), FailureKind::kDiskFull);
 }
 
 TEST_F(SentResultTest, ALargeOneIsReadFromItsBlob) {

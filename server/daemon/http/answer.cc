@@ -1,7 +1,7 @@
 #include "server/daemon/http/answer.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
@@ -68,13 +68,13 @@ int HttpCodeOf(grpc::StatusCode code) {
   }
 }
 
-HttpAnswer ErrorAnswer(const grpc::Status& status) {
+HttpAnswer ErrorAnswer(const grpc::Status& status, int code) {
   google::rpc::Status rich;
   if (!rich.ParseFromString(status.error_details())) rich.Clear();
   google::rpc::Status details;
   *details.mutable_details() = rich.details();
   HttpAnswer answer;
-  answer.code = HttpCodeOf(status.error_code());
+  answer.code = code != 0 ? code : HttpCodeOf(status.error_code());
   answer.retry_seconds = RetrySecondsOf(rich);
   const std::string json = ToJson(details);  // {"details":[...]}, or {}
   absl::StrAppend(&answer.body, "{\"error\":{\"code\":", answer.code,
@@ -89,8 +89,8 @@ HttpAnswer ErrorAnswer(const grpc::Status& status) {
   return answer;
 }
 
-HttpAnswer ErrorAnswer(const absl::Status& status) {
-  return ErrorAnswer(ToGrpc(status));
+HttpAnswer ErrorAnswer(const absl::Status& status, int code) {
+  return ErrorAnswer(ToGrpc(status), code);
 }
 
 }  // namespace edgekiln::server

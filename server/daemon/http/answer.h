@@ -23,8 +23,9 @@ struct HttpAnswer {
 
 // {"error": {"code": 404, "status": "NOT_FOUND", "message": .., "details":
 // ..}}, the details being those of google.rpc.Status.
-HttpAnswer ErrorAnswer(const grpc::Status& status);
-HttpAnswer ErrorAnswer(const absl::Status& status);
+// `code`: another than HttpCodeOf() has.
+HttpAnswer ErrorAnswer(const grpc::Status& status, int code = 0);
+HttpAnswer ErrorAnswer(const absl::Status& status, int code = 0);
 
 // That of HTTP, as google/rpc/code.proto has it.
 int HttpCodeOf(grpc::StatusCode code);

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "google/protobuf/stubs/common.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace edgekiln::server {
@@ -33,8 +34,8 @@ absl::Status BadRequest(std::string what, std::string where, std::string fix) {
 }
 
 absl::Status BadValue(const FieldDescriptor& field, const std::string& value) {
-  return BadRequest(absl::StrCat("\"", SanitizeText(value, kMaxTextBytes),
-                                 "\" is no ", field.cpp_type_name()),
+  return BadRequest(absl::StrCat("expected ", field.cpp_type_name(), ", got \"",
+                                 SanitizeText(value, kMaxTextBytes), "\""),
                     std::string(field.name()), "write a value of that type");
 }
 
@@ -48,6 +49,9 @@ absl::Status SetField(const FieldDescriptor& field, const std::string& value,
   bool flag = false;
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
+      if (!google::protobuf::internal::IsStructurallyValidUTF8(value)) {
+        return BadValue(field, value);
+      }
       set.SetString(&message, &field, value);
       return absl::OkStatus();
     case FieldDescriptor::CPPTYPE_INT32:

@@ -4,6 +4,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <deque>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,13 @@ using google::protobuf::OneofDescriptor;
 
 // Of a reader that is slower than the events: then gRPC is not asked for more.
 constexpr size_t kMaxWaitingBytes = 256 << 10;
+
+// Whether a client that comes again may fare better.
+bool IsPassing(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::CANCELLED ||
+         status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+}
 
 // "stage_started"; "message" without such a oneof.
 std::string KindOf(const Message& message) {
@@ -72,23 +80,31 @@ class GrpcEventStream final
     StartCall();
   }
 
+  // Messages become text here, not in the threads that all calls of gRPC share.
   std::string Take(size_t max_bytes) override {
-    bool read_on = false;
-    std::string bytes;
-    {
-      MutexLock lock(mutex_);
-      bytes = waiting_.substr(0, max_bytes);
-      waiting_.erase(0, bytes.size());
-      read_on = paused_ && waiting_.size() < kMaxWaitingBytes;
-      if (read_on) paused_ = false;
+    while (text_.size() < max_bytes) {
+      Item item;
+      bool read_on = false;
+      {
+        MutexLock lock(mutex_);
+        if (waiting_.empty()) break;
+        item = std::move(waiting_.front());
+        waiting_.pop_front();
+        waiting_bytes_ -= item.bytes();
+        read_on = paused_ && waiting_bytes_ < kMaxWaitingBytes;
+        if (read_on) paused_ = false;
+      }
+      if (read_on) StartRead(&message_);
+      absl::StrAppend(&text_, TextOf(item));
     }
-    if (read_on) StartRead(&message_);
+    std::string bytes = text_.substr(0, max_bytes);
+    text_.erase(0, bytes.size());
     return bytes;
   }
 
   bool Over() override {
     MutexLock lock(mutex_);
-    return over_ && waiting_.empty();
+    return over_ && waiting_.empty() && text_.empty();
   }
 
   void Await() override {
@@ -96,15 +112,15 @@ class GrpcEventStream final
       MutexLock lock(mutex_);
       wanted_ = true;
     }
-    Add("", /*over=*/false);
+    Add({}, /*over=*/false);
   }
 
-  void Ping() override { Add(":\n\n", /*over=*/false); }
+  void Ping() override { Add({.text = ":\n\n", .message = {}}, false); }
 
   void End() override {
     Cancel();
     MutexLock lock(mutex_);
-    while (!over_ || telling_) changed_.Wait(lock);
+    while (!over_ || telling_ > 0) changed_.Wait(lock);
   }
 
   void Close() override {
@@ -112,7 +128,8 @@ class GrpcEventStream final
       MutexLock lock(mutex_);
       ready_ = nullptr;
       waiting_.clear();
-      while (telling_) changed_.Wait(lock);
+      waiting_bytes_ = 0;
+      while (telling_ > 0) changed_.Wait(lock);
     }
     Cancel();
   }
@@ -122,49 +139,71 @@ class GrpcEventStream final
       RemoveHold();
       return;
     }
-    const std::unique_ptr<Message> event = NewMessage(*method_.output_type());
-    const bool read = FromByteBuffer(message_, *event);
-    Add(read ? EventText(*event) : "", /*over=*/false);
+    Item item;
+    item.message.Swap(&message_);
+    Add(std::move(item), /*over=*/false);
     {
       MutexLock lock(mutex_);
-      paused_ = ready_ != nullptr && waiting_.size() >= kMaxWaitingBytes;
+      paused_ = !cancelled_ && ready_ != nullptr &&
+                waiting_bytes_ >= kMaxWaitingBytes;
       if (paused_) return;
     }
     StartRead(&message_);
   }
 
   void OnDone(const grpc::Status& status) override {
-    std::string body = status.ok() ? "{}\n" : ErrorAnswer(status).body;
-    Add(absl::StrCat("event: ", status.ok() ? "end" : "error", "\ndata: ", body,
-                     "\n"),
-        /*over=*/true);
+    std::string last;
+    if (status.ok()) {
+      last = "event: end\ndata: {}\n\n";
+    } else if (!IsPassing(status)) {
+      last =
+          absl::StrCat("event: failed\ndata: ", ErrorAnswer(status).body, "\n");
+    }
+    Add({.text = std::move(last), .message = {}}, /*over=*/true);
     const std::shared_ptr<GrpcEventStream> self = std::move(self_);
   }
 
  private:
+  // A message, or text as it is sent.
+  struct Item {
+    std::string text;
+    grpc::ByteBuffer message;
+    size_t bytes() const { return text.size() + message.Length(); }
+  };
+
+  std::string TextOf(const Item& item) const {
+    if (!item.text.empty()) return item.text;
+    const std::unique_ptr<Message> event = NewMessage(*method_.output_type());
+    return FromByteBuffer(item.message, *event) ? EventText(*event) : "";
+  }
+
   void Cancel() {
     bool read_on = false;
     {
       MutexLock lock(mutex_);
+      cancelled_ = true;
       read_on = std::exchange(paused_, false);
     }
     context_.TryCancel();
     if (read_on) StartRead(&message_);
   }
 
-  void Add(absl::string_view text, bool over) {
+  void Add(Item item, bool over) {
     MutexLock lock(mutex_);
-    if (!over_) absl::StrAppend(&waiting_, text);
+    if (!over_ && item.bytes() > 0) {
+      waiting_bytes_ += item.bytes();
+      waiting_.push_back(std::move(item));
+    }
     over_ = over_ || over;
     changed_.NotifyAll();
     if (!wanted_ || ready_ == nullptr || (waiting_.empty() && !over_)) return;
     wanted_ = false;
-    telling_ = true;
+    ++telling_;
     const std::function<void()> ready = ready_;
     lock.Unlock();
     ready();
     lock.Lock();
-    telling_ = false;
+    --telling_;
     changed_.NotifyAll();
   }
 
@@ -173,13 +212,16 @@ class GrpcEventStream final
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer message_;
+  std::string text_;                       // Of whoever takes.
   std::shared_ptr<GrpcEventStream> self_;  // Until the call has ended.
   Mutex mutex_;
   CondVar changed_;
   std::function<void()> ready_ ABSL_GUARDED_BY(mutex_);
-  std::string waiting_ ABSL_GUARDED_BY(mutex_);  // To be taken.
+  std::deque<Item> waiting_ ABSL_GUARDED_BY(mutex_);  // To be taken.
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool wanted_ ABSL_GUARDED_BY(mutex_) = false;
-  bool telling_ ABSL_GUARDED_BY(mutex_) = false;
+  int telling_ ABSL_GUARDED_BY(mutex_) = 0;  // Threads in ready_.
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // No read is under way.
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -7,8 +7,9 @@
 //   event: <the set field of its oneof `event`>
 //   data: <all of it as JSON>
 //
-// and the end of the stream an event "end", or "error" with ErrorAnswer()'s
-// body, after which a client must not come again by itself.
+// and the end of the stream an event "end", or "failed" with ErrorAnswer()'s
+// body, after which a client must not come again by itself. What another try
+// may cure (the daemon ends, too many watch) ends without one.
 
 #include <cstddef>
 #include <functional>
@@ -21,7 +22,7 @@
 
 namespace edgekiln::server {
 
-// Thread-safe.
+// Thread-safe, but for Take() and Over(), which one thread calls.
 class EventStream {
  public:
   virtual ~EventStream() = default;
@@ -33,7 +34,7 @@ class EventStream {
   // Has `ready`, given at the start, called once as soon as there is something
   // to take, or nothing will come: perhaps from within.
   virtual void Await() = 0;
-  // A comment, by which whoever is behind finds out that nobody reads any more.
+  // Sends a comment, so that a closed connection is noticed.
   virtual void Ping() = 0;
   // Cancels the call and waits for its end, which can still be taken.
   virtual void End() = 0;

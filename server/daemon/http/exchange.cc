@@ -29,17 +29,18 @@ using google::protobuf::MethodDescriptor;
 // A question about a model waits for a worker.
 constexpr auto kCallTimeout = std::chrono::minutes(5);
 constexpr size_t kStreamPieceBytes = 16 << 10;
+// Of a body that is too large.
+constexpr size_t kMaxDroppedBytes = 64 << 20;
 constexpr int kMaxTextBytes = 256;
 
 HttpAnswer Error(int code, absl::StatusCode status, const char* reason,
                  std::string what, std::string where, std::string fix) {
-  HttpAnswer answer = ErrorAnswer(MakeError(status, {.fault = Fault::kUser,
-                                                     .reason = reason,
-                                                     .what = std::move(what),
-                                                     .where = std::move(where),
-                                                     .fix = std::move(fix)}));
-  answer.code = code;
-  return answer;
+  return ErrorAnswer(MakeError(status, {.fault = Fault::kUser,
+                                        .reason = reason,
+                                        .what = std::move(what),
+                                        .where = std::move(where),
+                                        .fix = std::move(fix)}),
+                     code);
 }
 
 HttpAnswer Status(absl::string_view status) {
@@ -93,6 +94,8 @@ void AddHeaders(MHD_Response* response, const char* type, const char* policy) {
   MHD_add_response_header(response, "Content-Type", type);
   MHD_add_response_header(response, "Cache-Control", "no-store");
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  MHD_add_response_header(response, "Cross-Origin-Resource-Policy",
+                          "same-origin");
   MHD_add_response_header(response, "Content-Security-Policy", policy);
 }
 
@@ -113,7 +116,7 @@ std::optional<HttpAnswer> Exchange::WrongOrigin() {
   const char* const host = Header("Host");
   const absl::string_view asked = host == nullptr ? "" : host;
   if (context_.loopback && host != nullptr &&
-      (absl::StartsWith(asked, "unix") ||
+      (absl::StartsWith(asked, "unix") ||  // Loopback to IsLoopback().
        !IsLoopback(absl::StrCat(HostOf(asked), ":1")))) {
     // A page of others whose name was made to stand for this machine.
     return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_HOST",
@@ -122,10 +125,14 @@ std::optional<HttpAnswer> Exchange::WrongOrigin() {
                  "ask for localhost or 127.0.0.1");
   }
   const char* const origin = Header("Origin");
-  if (origin != nullptr && origin != absl::StrCat("http://", asked)) {
+  const char* const site = Header("Sec-Fetch-Site");
+  const bool foreign =
+      origin != nullptr && origin != absl::StrCat("http://", asked);
+  // Of what has no origin, as an image, browsers say at least this.
+  if (foreign || (site != nullptr && absl::string_view(site) == "cross-site")) {
     return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_ORIGIN",
-                 "pages of other origins must not ask",
-                 SanitizeText(origin, kMaxTextBytes),
+                 "requests from other origins are refused",
+                 SanitizeText(origin != nullptr ? origin : "", kMaxTextBytes),
                  "ask from a program, or from a page of this address");
   }
   return std::nullopt;
@@ -186,6 +193,9 @@ MHD_Result Exchange::Continue(const char* data, size_t* size) {
     case State::kBody:
       if (*size == 0) return Dispatch();
       Keep({data, *size});
+      // Somebody who goes on for long does not wait for an answer.
+      dropped_bytes_ += body_.empty() ? *size : 0;
+      if (dropped_bytes_ > kMaxDroppedBytes) return MHD_NO;
       *size = 0;
       return MHD_YES;
     case State::kCalling:
@@ -199,20 +209,27 @@ MHD_Result Exchange::Continue(const char* data, size_t* size) {
 
 MHD_Result Exchange::Dispatch() {
   if (const auto refused = Refuse()) return Send(*refused);
-  if (path_ == "/healthz") return Send(Status("ok"));
-  if (path_ == "/readyz") {
+  const bool reads = verb_ == "GET" || verb_ == "HEAD";
+  if (reads && path_ == "/healthz") return Send(Status("ok"));
+  if (reads && path_ == "/readyz") {
     const absl::Status ready = context_.ready();
     if (!ready.ok()) {
-      HttpAnswer answer = ErrorAnswer(ready);
-      answer.code = 503;
-      return Send(answer);
+      return Send(ErrorAnswer(ready, 503));
     }
     return Send(Status("ready"));
   }
-  if (const auto page = FindPage(path_); page.has_value() && verb_ != "POST") {
+  if (const auto page = FindPage(path_); reads && page.has_value()) {
     return Send(*page);
   }
   RouteMatch match = FindRoute(verb_, path_);
+  if (match.route != nullptr && context_.live.count() >= context_.max_live) {
+    HttpAnswer answer =
+        Error(503, absl::StatusCode::kUnavailable, "TOO_MANY_CALLS",
+              "too many calls and streams are under way over HTTP", path_,
+              "close pages that nobody looks at, and try again");
+    answer.retry_seconds = 1;
+    return Send(answer);
+  }
   if (match.route == nullptr && !match.verbs.empty()) {
     HttpAnswer answer =
         Error(405, absl::StatusCode::kUnimplemented, "WRONG_METHOD",
@@ -255,7 +272,9 @@ MHD_Result Exchange::Call(const MethodDescriptor& method,
   stub_->UnaryCall(&call_, PathOf(method), grpc::StubOptions(), &request_,
                    &response_, [this](const grpc::Status& status) {
                      const auto message = NewMessage(*method_->output_type());
-                     if (!status.ok()) {
+                     if (context_.live.ending() && !status.ok()) {
+                       answer_ = ErrorAnswer(ShuttingDown());
+                     } else if (!status.ok()) {
                        answer_ = ErrorAnswer(status);
                      } else if (!FromByteBuffer(response_, *message)) {
                        answer_ = ErrorAnswer(absl::InternalError(
@@ -278,10 +297,7 @@ MHD_Result Exchange::Stream(const MethodDescriptor& method,
   owned->stream =
       StartEventStream(context_.daemon, method, request,
                        [c = connection_] { MHD_resume_connection(c); });
-  if (!context_.live.Add(owned->stream)) {
-    owned->stream->Close();
-    return Send(ErrorAnswer(ShuttingDown()));
-  }
+  context_.live.Add(owned->stream);
   MHD_Response* const response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamPieceBytes,
                                         &TakeEvents, owned.get(), &FreeEvents);

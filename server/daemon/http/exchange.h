@@ -31,6 +31,8 @@ struct ExchangeContext {
   bool loopback = true;
   size_t max_body_bytes = 0;
   size_t max_bodies_bytes = 0;
+  // Calls and streams at once: some connections stay for questions of health.
+  size_t max_live = 0;
   std::atomic<size_t> bodies_bytes{0};  // Of requests that are being read.
   Live live;                            // Calls under way.
 };
@@ -73,6 +75,7 @@ class Exchange {
   State state_ = State::kHead;
   std::string body_;
   bool body_too_large_ = false;
+  size_t dropped_bytes_ = 0;
   bool bodies_too_large_ = false;
   // Of the call.
   std::optional<grpc::GenericStub> stub_;

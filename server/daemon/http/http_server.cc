@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <microhttpd.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@ constexpr unsigned int kIdleSeconds = 30;
 // Head of a request and buffers of its answer.
 constexpr size_t kConnectionBytes = 32 << 10;
 constexpr std::chrono::seconds kPingInterval{15};
+constexpr int kMaxMessageBytes = 16 << 20;
 
 absl::Status NotStarted(const std::string& address, int error) {
   return MakeError(absl::StatusCode::kUnavailable,
@@ -47,6 +50,7 @@ class MicrohttpdServer final : public HttpServer {
     context_.ready = std::move(ready);
     context_.loopback = IsLoopback(options.address);
     context_.max_body_bytes = static_cast<size_t>(options.max_body_bytes);
+    context_.max_live = static_cast<size_t>(options.max_connections) / 2;
     context_.max_bodies_bytes = static_cast<size_t>(options.max_bodies_bytes);
   }
 
@@ -140,13 +144,20 @@ class MicrohttpdServer final : public HttpServer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(
-    const HttpOptions& options, std::shared_ptr<grpc::Channel> daemon,
+    const HttpOptions& options, const std::string& daemon,
     std::function<absl::Status()> ready, Logger& log) {
   EK_RETURN_IF_ERROR(CheckListenAddress(options.address));
   EK_ASSIGN_OR_RETURN(ListenSockets sockets,
                       ListenSockets::Open(options.address));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // Not one that others of this process use.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   auto server = std::make_unique<MicrohttpdServer>(
-      options, std::move(daemon), std::move(ready), std::move(sockets));
+      options,
+      grpc::CreateCustomChannel(DialAddress(daemon),
+                                grpc::InsecureChannelCredentials(), arguments),
+      std::move(ready), std::move(sockets));
   EK_RETURN_IF_ERROR(server->Start(options));
   log.Info("HTTP on ", server->address());
   return server;

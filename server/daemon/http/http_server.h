@@ -16,14 +16,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/log.h"
-#include "grpcpp/channel.h"
 
 namespace edgekiln::server {
 
 struct HttpOptions {
   std::string address;  // As ListenSockets::Open() takes it.
-  int max_connections = 512;
-  int max_body_bytes = 5 << 20;     // Of one request.
+  // Half of them may be calls and streams under way.
+  int max_connections = 256;
+  int max_body_bytes = 1 << 20;     // Of one request.
   int max_bodies_bytes = 64 << 20;  // Of all requests together.
 };
 
@@ -34,12 +34,14 @@ class HttpServer {
   virtual const std::string& address() const = 0;
 };
 
-// Serves from creation to destruction, with two threads however many ask.
-// `daemon` answers the calls; `ready` says whether jobs are taken, and must not
-// block. `log` must outlive it. Errors: those of ListenSockets::Open(),
-// UNAVAILABLE.
+// `daemon`, an address as clients have it, answers the calls. Not a channel in
+// the process: that of gRPC 1.51 loses the message before the status now and
+// then. Serves from creation to destruction, with a thread for each socket of
+// the address and one more, however many ask. `ready` says whether jobs are
+// taken, and must not block. `log` must outlive it. Errors: those of
+// ListenSockets::Open(), UNAVAILABLE.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(
-    const HttpOptions& options, std::shared_ptr<grpc::Channel> daemon,
+    const HttpOptions& options, const std::string& daemon,
     std::function<absl::Status()> ready, Logger& log);
 
 }  // namespace edgekiln::server

@@ -32,6 +32,7 @@ class FakeJobs final : public v1::Jobs::Service {
   grpc::Status GetJob(grpc::ServerContext* context,
                       const v1::GetJobRequest* request, v1::Job* job) override {
     if (request->id() == "slow") {
+      ++slow;
       while (!context->IsCancelled()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
@@ -72,6 +73,7 @@ class FakeJobs final : public v1::Jobs::Service {
   }
 
   std::atomic<int> cancelled{0};
+  std::atomic<int> slow{0};
 };
 
 class HttpServerTest : public testing::Test {
@@ -79,7 +81,11 @@ class HttpServerTest : public testing::Test {
   HttpServerTest() {
     grpc::ServerBuilder builder;
     builder.RegisterService(&jobs_);
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port);
     grpc_ = builder.BuildAndStart();
+    daemon_ = absl::StrCat("127.0.0.1:", port);
     Start();
   }
   ~HttpServerTest() override {
@@ -92,7 +98,7 @@ class HttpServerTest : public testing::Test {
         {.address = "127.0.0.1:0",
          .max_connections = 50,
          .max_body_bytes = 1000},
-        grpc_->InProcessChannel({}), [this] { return ready_; }, *log_);
+        daemon_, [this] { return ready_; }, *log_);
     ASSERT_TRUE(http.ok()) << http.status();
     http_ = *std::move(http);
   }
@@ -157,6 +163,7 @@ class HttpServerTest : public testing::Test {
       NewStderrLogger(LogLevel::kError, *clock_);
   absl::Status ready_;
   FakeJobs jobs_;
+  std::string daemon_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<HttpServer> http_;
 };
@@ -177,8 +184,12 @@ TEST_F(HttpServerTest, AnswersAsGrpcDoes) {
   const std::string made = Post("/v1/jobs", "{\"model_name\": \"net\"}");
   EXPECT_TRUE(absl::EndsWith(made, "{\"id\":\"net\"}\n")) << made;
   EXPECT_TRUE(Is(Get("/v1/reports"), 404));
-  const std::string wrong = Get("/v1/jobs/j1:cancel");
-  EXPECT_TRUE(Is(wrong, 200) || Is(wrong, 405)) << wrong;
+  EXPECT_TRUE(Is(Get("/v1/jobs/%ff"), 400));
+  const std::string head =
+      Ask("HEAD /v1/jobs/j1 HTTP/1.1\r\nHost: localhost\r\n"
+          "Connection: close\r\n\r\n");
+  EXPECT_TRUE(Is(head, 200)) << head;
+  EXPECT_TRUE(absl::EndsWith(head, "\r\n\r\n")) << head;
   const std::string verb =
       Ask("DELETE /v1/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close"
           "\r\n\r\n");
@@ -213,6 +224,8 @@ TEST_F(HttpServerTest, OtherOriginsAreRefused) {
   EXPECT_TRUE(Is(get("localhost:9", "Origin: http://localhost:9\r\n"), 200));
   EXPECT_TRUE(Is(get("localhost:9", "Origin: http://localhost:8\r\n"), 403));
   EXPECT_TRUE(Is(get("localhost", "Origin: null\r\n"), 403));
+  EXPECT_TRUE(Is(get("localhost", "Sec-Fetch-Site: cross-site\r\n"), 403));
+  EXPECT_TRUE(Is(get("localhost", "Sec-Fetch-Site: same-origin\r\n"), 200));
   EXPECT_TRUE(Is(Post("/v1/jobs", "{}", "Content-Type: text/plain\r\n"), 415));
   EXPECT_TRUE(Is(Post("/v1/jobs", "{}", ""), 415));
 }
@@ -283,6 +296,7 @@ TEST_F(HttpServerTest, ManyStreamsAtOnce) {
 TEST_F(HttpServerTest, EndsWithCallsAndStreamsUnderWay) {
   const int call = Connect();
   Say(call, "GET /v1/jobs/slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  while (jobs_.slow == 0) std::this_thread::yield();
   const int stream = Connect();
   Say(stream,
       "GET /v1/jobs/endless/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -291,9 +305,40 @@ TEST_F(HttpServerTest, EndsWithCallsAndStreamsUnderWay) {
   http_.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   grpc_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
-  EXPECT_GE(jobs_.cancelled, 1);
+  EXPECT_EQ(jobs_.cancelled, 2);
+  EXPECT_TRUE(Is(Hear(call), 503));
+  // So that a browser comes again.
+  EXPECT_FALSE(absl::StrContains(Hear(stream), "event: "));
   close(call);
   close(stream);
+}
+
+// A reader that has stopped does not hold up the end.
+TEST_F(HttpServerTest, EndsWithAReaderThatDoesNotRead) {
+  const int fd = Connect();
+  Say(fd, "GET /v1/jobs/many/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto start = std::chrono::steady_clock::now();
+  http_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  close(fd);
+}
+
+// Health is answered whoever watches.
+TEST_F(HttpServerTest, CallsLeaveConnectionsForHealth) {
+  std::vector<int> fds;
+  for (int i = 0; i < 25; ++i) {
+    fds.push_back(Connect());
+    Say(fds.back(),
+        "GET /v1/jobs/endless/events HTTP/1.1\r\n"
+        "Host: localhost\r\n\r\n");
+    Hear(fds.back(), "id: 3\n");
+  }
+  const std::string more = Get("/v1/jobs/j1");
+  EXPECT_TRUE(Is(more, 503)) << more;
+  EXPECT_TRUE(absl::StrContains(more, "Retry-After: 1\r\n")) << more;
+  EXPECT_TRUE(Is(Get("/healthz"), 200));
+  for (const int fd : fds) close(fd);
 }
 
 }  // namespace

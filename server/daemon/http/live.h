@@ -6,6 +6,7 @@
 
 #include <grpcpp/client_context.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <set>
@@ -25,11 +26,18 @@ class Live {
     calls_.insert(call);
     return true;
   }
-  bool Add(const std::shared_ptr<EventStream>& stream) {
+  void Add(const std::shared_ptr<EventStream>& stream) {
     MutexLock lock(mutex_);
-    if (ending_) return false;
     streams_.insert(stream);
-    return true;
+  }
+  bool ending() {
+    MutexLock lock(mutex_);
+    return ending_;
+  }
+  // Calls and streams.
+  size_t count() {
+    MutexLock lock(mutex_);
+    return calls_.size() + streams_.size();
   }
   // Calls `then`, which must not block: End() does not return in between.
   void Remove(grpc::ClientContext* call, const std::function<void()>& then) {

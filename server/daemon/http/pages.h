@@ -2,7 +2,7 @@
 #define EK_SERVER_DAEMON_HTTP_PAGES_H_
 
 // The dashboard: files of web/shared and web/dashboard, which are the same for
-// everybody. What they show they ask for like anybody else.
+// everybody. They use the same API as any client.
 
 #include <optional>
 

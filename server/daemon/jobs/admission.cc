@@ -191,7 +191,8 @@ void AskBlob(absl::string_view what, const v1::Digest& proto,
     if (!*present) return told(Missing(what, digest));
     // A job outlives a power failure, and so must what it names. Mostly it is
     // durable already: clients ask for missing blobs first.
-    told(blobs.Sync(digest));
+    const absl::Status synced = blobs.Sync(digest);
+    told(absl::IsNotFound(synced) ? Missing(what, digest) : synced);
   });
 }
 

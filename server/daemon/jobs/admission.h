@@ -17,8 +17,9 @@ namespace edgekiln::server {
 absl::Status CheckRequest(const v1::CreateJobRequest& request, int max_targets);
 
 // Tells, once, FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has
-// it; `what` is its part in the request. As BlobStore::AskContains(): blocks
-// for nothing, and calls from within or later, from another thread.
+// it, durably; `what` is its part in the request. As BlobStore::AskContains():
+// calls from within or later, from another thread. Waits for the disk only for
+// what a stage has just made, and once per process for what is there already.
 using BlobsTold = std::function<void(absl::Status)>;
 void AskBlob(absl::string_view what, const v1::Digest& proto,
              cache::BlobStore& blobs, const BlobsTold& told);

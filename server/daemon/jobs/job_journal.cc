@@ -92,7 +92,7 @@ void JobJournal::CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
     *event.mutable_time() = now;
   }
   entry.update.events = std::move(events);
-  store_.Fit(entry.update);
+  store_.Fit(entry.update).IgnoreError();  // Apply() tries again.
   bool taken = false;
   {
     MutexLock lock(mutex_);
@@ -146,7 +146,7 @@ void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
     }
   }
   // Not in the writer's thread, where all others wait.
-  store_.Fit(entry.update);
+  store_.Fit(entry.update).IgnoreError();  // Apply() tries again.
   bool taken = false;
   {
     MutexLock lock(mutex_);

@@ -75,9 +75,10 @@ class JobStore {
 
   // Of a job that is over: hands to the blob store what is too large for an
   // answer, which takes as long as megabytes take. What finds no room there is
-  // left out, and the update tells so. Apply() does it for those that come
-  // without, while all others wait.
-  void Fit(JobUpdate& update);
+  // left out, and the update tells so. Makes its artifacts durable. Apply()
+  // does both for those that come without, while all others wait. Not OK: the
+  // disk failed, and nothing was done.
+  absl::Status Fit(JobUpdate& update);
   // In one transaction. No two jobs have the same non-empty request_id: an
   // update that would make a second one fails. Nothing is acknowledged once
   // CheckFiles() fails.

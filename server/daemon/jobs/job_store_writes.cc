@@ -18,10 +18,15 @@ namespace {
 constexpr size_t kSpread = 4;
 
 // Stages buffer what they make; what a job promises is durable before its end.
+// Only a disk that may work again is waited for: one bad file must not hold up
+// all jobs, and whoever asks for it is told that it is missing.
 absl::Status SyncArtifacts(const v1::Job& job, cache::BlobStore& blobs) {
   for (const v1::Artifact& artifact : job.artifacts()) {
-    EK_RETURN_IF_ERROR(
-        blobs.Sync({artifact.digest().hash(), artifact.digest().size_bytes()}));
+    absl::Status synced =
+        blobs.Sync({artifact.digest().hash(), artifact.digest().size_bytes()});
+    if (absl::IsResourceExhausted(synced) || absl::IsUnavailable(synced)) {
+      return synced;
+    }
   }
   return absl::OkStatus();
 }
@@ -45,13 +50,13 @@ struct JobStore::Row {
   std::vector<std::string> whole_reports;
 };
 
-void JobStore::Fit(JobUpdate& update) {
-  if (blobs_ == nullptr || update.blobs.has_value()) return;
+absl::Status JobStore::Fit(JobUpdate& update) {
+  if (blobs_ == nullptr || update.blobs.has_value()) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(SyncArtifacts(update.job, *blobs_));
   for (v1::Report& report : update.reports) {
     FitAnswer(report, *blobs_).IgnoreError();
   }
   v1::Job& job = update.job;
-  SyncArtifacts(job, *blobs_).IgnoreError();  // Prepare() asks again.
   // What it names stays, also where the job names it in a blob.
   v1::Job named;
   named.set_id(update.job_id);
@@ -75,13 +80,11 @@ void JobStore::Fit(JobUpdate& update) {
   }
   if (job.has_whole()) *named.mutable_whole() = job.whole();
   update.blobs = BlobsColumn(named, update.reports);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<JobStore::Row> JobStore::Prepare(JobUpdate& update) {
-  Fit(update);
-  if (blobs_ != nullptr) {
-    EK_RETURN_IF_ERROR(SyncArtifacts(update.job, *blobs_));
-  }
+  EK_RETURN_IF_ERROR(Fit(update));
   Row row;
   row.update = &update;
   for (size_t target = 0; target < update.reports.size(); ++target) {

@@ -27,7 +27,10 @@ class StoredSweepBlobs final : public SweepBlobs {
 
   absl::StatusOr<std::string> Load(const v1::Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const Digest name, FromProto(digest));
-    return blobs_.Get(name);
+    EK_ASSIGN_OR_RETURN(std::string bytes, blobs_.Get(name));
+    // The plan is told to clients, and rows refer to it.
+    EK_RETURN_IF_ERROR(blobs_.Sync(name));
+    return bytes;
   }
 
   void AskHas(const v1::Digest& digest,

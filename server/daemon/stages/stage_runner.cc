@@ -378,13 +378,15 @@ absl::Status StageRunner::CheckOutcome(const Flight& flight,
     EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(output.digest()));
     EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
     if (present) continue;
-    return MakeError(absl::StatusCode::kInternal,
-                     {.fault = Fault::kInfra,
-                      .reason = "STAGE_OUTPUT",
-                      .what = absl::StrCat("the worker did not upload output '",
-                                           output.role(), "'"),
-                      .where = absl::StrCat("stage ", flight.call.name),
-                      .need = digest.ToString()});
+    return MakeError(
+        absl::StatusCode::kInternal,
+        {.fault = Fault::kInfra,
+         .reason = "STAGE_OUTPUT",
+         .what = absl::StrCat(
+             "the worker's result names an output that was not stored: '",
+             output.role(), "'"),
+         .where = absl::StrCat("stage ", flight.call.name),
+         .need = digest.ToString()});
   }
   return absl::OkStatus();
 }
