@@ -50,7 +50,7 @@ FarmOptions FarmUnderAttack(const AttackOptions& options) {
   farm.workers = kWorkers;
   farm.listening = Listening::kTcp;
   farm.max_descriptors = 1024;
-  farm.config = "lease_timeout_ms: 6000\n";
+  farm.config = "lease_timeout_ms: 15000\n";
   farm.worker_arguments = {"--slots", "2", "--memory-limit", "1GiB"};
   return farm;
 }

@@ -52,6 +52,8 @@ def generate(folder):
         ["protoc", f"-I{SOURCE / 'proto'}", f"--python_out={folder}",
          f"--grpc_python_out={folder}", "--plugin=protoc-gen-grpc_python="
          + shutil.which("grpc_python_plugin"), *protos], check=True)
+    # Before the package of that name that builds wheels, where it is installed.
+    (folder / "build" / "__init__.py").touch()
 
 
 def test_python(address, scratch):

@@ -61,12 +61,13 @@ class GrpcEventStream final
       public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public std::enable_shared_from_this<GrpcEventStream> {
  public:
-  GrpcEventStream(const std::shared_ptr<grpc::Channel>& channel,
-                  const MethodDescriptor& method, const Message& request,
-                  std::function<void()> ready)
-      : stub_(channel),
+  GrpcEventStream(grpc::GenericStub& stub, const MethodDescriptor& method,
+                  const Message& request, std::function<void()> ready,
+                  std::function<void()> done)
+      : stub_(stub),
         method_(method),
         request_(ToByteBuffer(request)),
+        done_(std::move(done)),
         ready_(std::move(ready)) {}
 
   void Start() {
@@ -160,7 +161,9 @@ class GrpcEventStream final
           absl::StrCat("event: failed\ndata: ", ErrorAnswer(status).body, "\n");
     }
     Add({.text = std::move(last), .message = {}}, /*over=*/true);
-    const std::shared_ptr<GrpcEventStream> self = std::move(self_);
+    const std::function<void()> done = std::move(done_);
+    self_.reset();  // It may be gone now.
+    done();
   }
 
  private:
@@ -207,11 +210,12 @@ class GrpcEventStream final
     changed_.NotifyAll();
   }
 
-  grpc::GenericStub stub_;
+  grpc::GenericStub& stub_;
   const MethodDescriptor& method_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer message_;
+  std::function<void()> done_;
   std::string text_;                       // Of whoever takes.
   std::shared_ptr<GrpcEventStream> self_;  // Until the call has ended.
   Mutex mutex_;
@@ -228,12 +232,13 @@ class GrpcEventStream final
 
 }  // namespace
 
-std::shared_ptr<EventStream> StartEventStream(
-    const std::shared_ptr<grpc::Channel>& channel,
-    const MethodDescriptor& method, const Message& request,
-    std::function<void()> ready) {
-  auto stream = std::make_shared<GrpcEventStream>(channel, method, request,
-                                                  std::move(ready));
+std::shared_ptr<EventStream> StartEventStream(grpc::GenericStub& stub,
+                                              const MethodDescriptor& method,
+                                              const Message& request,
+                                              std::function<void()> ready,
+                                              std::function<void()> done) {
+  auto stream = std::make_shared<GrpcEventStream>(
+      stub, method, request, std::move(ready), std::move(done));
   stream->Start();
   return stream;
 }

@@ -18,7 +18,7 @@
 
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "grpcpp/channel.h"
+#include "grpcpp/generic/generic_stub.h"
 
 namespace edgekiln::server {
 
@@ -42,12 +42,13 @@ class EventStream {
   virtual void Close() = 0;
 };
 
-// `ready` is called without locks held, from any thread. The stream lives until
-// its last owner is gone and the call has ended.
+// `ready` is called without locks held, from any thread; `done` once, when the
+// call has ended and nothing of it will be used any more. `stub` must outlive
+// that: a channel must not end in one of gRPC's own threads.
 std::shared_ptr<EventStream> StartEventStream(
-    const std::shared_ptr<grpc::Channel>& channel,
-    const google::protobuf::MethodDescriptor& method,
-    const google::protobuf::Message& request, std::function<void()> ready);
+    grpc::GenericStub& stub, const google::protobuf::MethodDescriptor& method,
+    const google::protobuf::Message& request, std::function<void()> ready,
+    std::function<void()> done);
 
 }  // namespace edgekiln::server
 

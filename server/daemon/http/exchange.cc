@@ -267,25 +267,24 @@ MHD_Result Exchange::Call(const MethodDescriptor& method,
   method_ = &method;
   request_ = ToByteBuffer(request);
   call_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
-  stub_.emplace(context_.daemon);
   MHD_suspend_connection(connection_);
-  stub_->UnaryCall(&call_, PathOf(method), grpc::StubOptions(), &request_,
-                   &response_, [this](const grpc::Status& status) {
-                     const auto message = NewMessage(*method_->output_type());
-                     if (context_.live.ending() && !status.ok()) {
-                       answer_ = ErrorAnswer(ShuttingDown());
-                     } else if (!status.ok()) {
-                       answer_ = ErrorAnswer(status);
-                     } else if (!FromByteBuffer(response_, *message)) {
-                       answer_ = ErrorAnswer(absl::InternalError(
-                           "the daemon's answer cannot be read"));
-                     } else {
-                       answer_.body = absl::StrCat(ToJson(*message), "\n");
-                     }
-                     context_.live.Remove(&call_, [c = connection_] {
-                       MHD_resume_connection(c);
-                     });
-                   });
+  context_.daemon->UnaryCall(
+      &call_, PathOf(method), grpc::StubOptions(), &request_, &response_,
+      [this](const grpc::Status& status) {
+        const auto message = NewMessage(*method_->output_type());
+        if (context_.live.ending() && !status.ok()) {
+          answer_ = ErrorAnswer(ShuttingDown());
+        } else if (!status.ok()) {
+          answer_ = ErrorAnswer(status);
+        } else if (!FromByteBuffer(response_, *message)) {
+          answer_ = ErrorAnswer(
+              absl::InternalError("the daemon's answer cannot be read"));
+        } else {
+          answer_.body = absl::StrCat(ToJson(*message), "\n");
+        }
+        context_.live.Remove(&call_,
+                             [c = connection_] { MHD_resume_connection(c); });
+      });
   return MHD_YES;
 }
 
@@ -294,9 +293,11 @@ MHD_Result Exchange::Stream(const MethodDescriptor& method,
   auto owned = std::make_unique<Owned>();
   owned->connection = connection_;
   owned->live = &context_.live;
-  owned->stream =
-      StartEventStream(context_.daemon, method, request,
-                       [c = connection_] { MHD_resume_connection(c); });
+  context_.live.StreamBegins();
+  owned->stream = StartEventStream(
+      *context_.daemon, method, request,
+      [c = connection_] { MHD_resume_connection(c); },
+      [live = owned->live] { live->StreamEnded(); });
   context_.live.Add(owned->stream);
   MHD_Response* const response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kStreamPieceBytes,

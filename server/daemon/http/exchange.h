@@ -26,7 +26,7 @@ namespace edgekiln::server {
 
 // What all requests share.
 struct ExchangeContext {
-  std::shared_ptr<grpc::Channel> daemon;
+  std::unique_ptr<grpc::GenericStub> daemon;
   std::function<absl::Status()> ready;
   bool loopback = true;
   size_t max_body_bytes = 0;
@@ -78,7 +78,6 @@ class Exchange {
   size_t dropped_bytes_ = 0;
   bool bodies_too_large_ = false;
   // Of the call.
-  std::optional<grpc::GenericStub> stub_;
   grpc::ClientContext call_;
   const google::protobuf::MethodDescriptor* method_ = nullptr;
   grpc::ByteBuffer request_;

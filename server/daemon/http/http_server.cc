@@ -46,7 +46,7 @@ class MicrohttpdServer final : public HttpServer {
                    std::shared_ptr<grpc::Channel> daemon,
                    std::function<absl::Status()> ready, ListenSockets sockets)
       : sockets_(std::move(sockets)) {
-    context_.daemon = std::move(daemon);
+    context_.daemon = std::make_unique<grpc::GenericStub>(std::move(daemon));
     context_.ready = std::move(ready);
     context_.loopback = IsLoopback(options.address);
     context_.max_body_bytes = static_cast<size_t>(options.max_body_bytes);

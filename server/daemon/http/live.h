@@ -30,6 +30,17 @@ class Live {
     MutexLock lock(mutex_);
     streams_.insert(stream);
   }
+  // Before it is started, and when its call has ended: streams that nobody
+  // takes from any more have calls, too.
+  void StreamBegins() {
+    MutexLock lock(mutex_);
+    ++stream_calls_;
+  }
+  void StreamEnded() {
+    MutexLock lock(mutex_);
+    --stream_calls_;
+    changed_.NotifyAll();
+  }
   bool ending() {
     MutexLock lock(mutex_);
     return ending_;
@@ -37,7 +48,7 @@ class Live {
   // Calls and streams.
   size_t count() {
     MutexLock lock(mutex_);
-    return calls_.size() + streams_.size();
+    return calls_.size() + stream_calls_;
   }
   // Calls `then`, which must not block: End() does not return in between.
   void Remove(grpc::ClientContext* call, const std::function<void()>& then) {
@@ -64,6 +75,8 @@ class Live {
     const std::set<std::shared_ptr<EventStream>> streams = streams_;
     lock.Unlock();
     for (const auto& stream : streams) stream->End();
+    lock.Lock();
+    while (stream_calls_ > 0) changed_.Wait(lock);
   }
 
  private:
@@ -76,6 +89,7 @@ class Live {
   CondVar changed_;
   std::set<grpc::ClientContext*> calls_ ABSL_GUARDED_BY(mutex_);
   std::set<std::shared_ptr<EventStream>> streams_ ABSL_GUARDED_BY(mutex_);
+  size_t stream_calls_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
