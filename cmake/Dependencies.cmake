@@ -12,34 +12,24 @@ find_package(gRPC CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 
-# libseccomp comes without a CMake package.
-find_path(EK_SECCOMP_INCLUDE_DIR seccomp.h REQUIRED)
-find_library(EK_SECCOMP_LIBRARY seccomp REQUIRED)
-mark_as_advanced(EK_SECCOMP_INCLUDE_DIR EK_SECCOMP_LIBRARY)
-add_library(seccomp::seccomp UNKNOWN IMPORTED)
-set_target_properties(seccomp::seccomp PROPERTIES
-  IMPORTED_LOCATION "${EK_SECCOMP_LIBRARY}"
-  INTERFACE_INCLUDE_DIRECTORIES "${EK_SECCOMP_INCLUDE_DIR}")
+# edgekiln_find_library_(<target> <prefix> <header> <library>): one that comes
+# without a CMake package, as an imported target.
+function(edgekiln_find_library_ target prefix header library)
+  find_path(${prefix}_INCLUDE_DIR ${header} REQUIRED)
+  find_library(${prefix}_LIBRARY ${library} REQUIRED)
+  mark_as_advanced(${prefix}_INCLUDE_DIR ${prefix}_LIBRARY)
+  add_library(${target} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES
+    IMPORTED_LOCATION "${${prefix}_LIBRARY}"
+    INTERFACE_INCLUDE_DIRECTORIES "${${prefix}_INCLUDE_DIR}")
+endfunction()
 
-# Neither do libdw and libelf.
-find_path(EK_DW_INCLUDE_DIR elfutils/libdw.h REQUIRED)
-find_library(EK_DW_LIBRARY dw REQUIRED)
-find_library(EK_ELF_LIBRARY elf REQUIRED)
-mark_as_advanced(EK_DW_INCLUDE_DIR EK_DW_LIBRARY EK_ELF_LIBRARY)
-add_library(elfutils::dw UNKNOWN IMPORTED)
-set_target_properties(elfutils::dw PROPERTIES
-  IMPORTED_LOCATION "${EK_DW_LIBRARY}"
-  INTERFACE_LINK_LIBRARIES "${EK_ELF_LIBRARY}"
-  INTERFACE_INCLUDE_DIRECTORIES "${EK_DW_INCLUDE_DIR}")
-
-# Nor libmicrohttpd.
-find_path(EK_MICROHTTPD_INCLUDE_DIR microhttpd.h REQUIRED)
-find_library(EK_MICROHTTPD_LIBRARY microhttpd REQUIRED)
-mark_as_advanced(EK_MICROHTTPD_INCLUDE_DIR EK_MICROHTTPD_LIBRARY)
-add_library(microhttpd::microhttpd UNKNOWN IMPORTED)
-set_target_properties(microhttpd::microhttpd PROPERTIES
-  IMPORTED_LOCATION "${EK_MICROHTTPD_LIBRARY}"
-  INTERFACE_INCLUDE_DIRECTORIES "${EK_MICROHTTPD_INCLUDE_DIR}")
+edgekiln_find_library_(seccomp::seccomp EK_SECCOMP seccomp.h seccomp)
+edgekiln_find_library_(microhttpd::microhttpd EK_MICROHTTPD microhttpd.h
+  microhttpd)
+edgekiln_find_library_(elfutils::elf EK_ELF libelf.h elf)
+edgekiln_find_library_(elfutils::dw EK_DW elfutils/libdw.h dw)
+target_link_libraries(elfutils::dw INTERFACE elfutils::elf)
 
 # FlatBuffers: the generated headers need only the include folder.
 find_program(EK_FLATC flatc REQUIRED)

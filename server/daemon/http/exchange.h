@@ -3,7 +3,6 @@
 
 // One request over HTTP, from its head to the end of its answer.
 
-#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
