@@ -65,6 +65,10 @@ class Terminal:
 
     def __init__(self, command, environment, columns, stdout=None):
         self.ours, theirs = pty.openpty()
+        # Otherwise ^C drops what is written and not read here yet.
+        modes = termios.tcgetattr(theirs)
+        modes[3] |= termios.NOFLSH
+        termios.tcsetattr(theirs, termios.TCSANOW, modes)
         self.resize(columns)
         self.output = ""
 
