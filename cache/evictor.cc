@@ -16,6 +16,7 @@ namespace {
 constexpr absl::Duration kResolution = absl::Minutes(1);
 constexpr std::chrono::seconds kTryAgain{60};
 constexpr int64_t kBlockBytes = 4096;
+constexpr absl::Duration kCountAgain = absl::Hours(1);
 
 int64_t OnDisk(int64_t size_bytes) { return RoundUp(size_bytes, kBlockBytes); }
 
@@ -60,9 +61,8 @@ void Evictor::Added(int64_t size_bytes) {
   changed_.NotifyAll();
 }
 
-absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
-    const EvictorOptions& options) {
-  std::vector<File> found;
+absl::Status Evictor::Visit(const EvictorOptions& options,
+                            const std::function<void(File)>& visit) {
   for (const std::string& folder : options.folders) {
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> shards,
                         files_.List(folder));
@@ -75,14 +75,14 @@ absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
         std::string path = JoinPath(below, name);
         const absl::StatusOr<FileInfo> info = files_.Stat(path);
         if (!info.ok() || info->is_directory) continue;
-        found.push_back({.path = std::move(path),
-                         .name = name,
-                         .bytes = OnDisk(info->size_bytes),
-                         .used = info->modified});
+        visit({.path = std::move(path),
+               .name = name,
+               .bytes = OnDisk(info->size_bytes),
+               .used = info->modified});
       }
     }
   }
-  return found;
+  return absl::OkStatus();
 }
 
 bool Evictor::Stopping() {
@@ -104,8 +104,10 @@ absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
     MutexLock lock(mutex_);
     bytes_before = bytes_;
   }
-  EK_ASSIGN_OR_RETURN(std::vector<File> found, List(options),
-                      "looking at the cache");
+  std::vector<File> found;
+  EK_RETURN_IF_ERROR(
+      Visit(options, [&](File file) { found.push_back(std::move(file)); }),
+      "looking at the cache");
   Evicted out;
   for (const File& file : found) out.left_bytes += file.bytes;
   absl::Status status;
@@ -136,6 +138,10 @@ absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
     MutexLock lock(mutex_);
     // What was added meanwhile may be counted twice; never missed.
     bytes_ += out.left_bytes - bytes_before;
+    counted_ = true;
+    counted_at_ = clock_.Monotonic();
+    evicted_files_ += out.files;
+    evicted_bytes_ += out.bytes;
   }
   EK_RETURN_IF_ERROR(status, "asking what is still needed");
   return out;
@@ -149,7 +155,53 @@ void Evictor::Start(
   thread_ = std::thread([this] { Loop(); });
 }
 
+CacheUsage Evictor::Usage() {
+  CacheUsage usage;
+  bool count = false;
+  {
+    MutexLock lock(mutex_);
+    if (counted_) usage.bytes = bytes_;
+    usage.evicted_files = evicted_files_;
+    usage.evicted_bytes = evicted_bytes_;
+    count = !counted_ || clock_.Monotonic() - counted_at_ > kCountAgain;
+    asked_ = asked_ || count;
+  }
+  if (count) changed_.NotifyAll();
+  return usage;
+}
+
+void Evictor::Count(const EvictorOptions& options) {
+  int64_t before = 0;
+  {
+    MutexLock lock(mutex_);
+    before = bytes_;
+  }
+  int64_t bytes = 0;
+  const absl::Status status =
+      Visit(options, [&](const File& file) { bytes += file.bytes; });
+  if (!status.ok()) report_(status);
+  MutexLock lock(mutex_);
+  asked_ = false;
+  counted_at_ = clock_.Monotonic();
+  if (!status.ok()) return;
+  // What was added meanwhile may be counted twice, until the next time.
+  bytes_ += bytes - before;
+  counted_ = true;
+}
+
+void Evictor::CountOnDemand() {
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      while (!asked_ && !stop_) changed_.Wait(lock);
+      if (stop_) return;
+    }
+    Count(options_);
+  }
+}
+
 void Evictor::Loop() {
+  if (options_.on_demand) return CountOnDemand();
   while (true) {
     const absl::StatusOr<Evicted> evicted = Run(options_);
     const bool above =

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -35,12 +36,22 @@ struct EvictorOptions {
   std::vector<std::string> folders;
   // Asked before something is removed; an error means that nothing is.
   std::function<absl::StatusOr<StillNeeded>()> needed;
+  // Only counts, whatever the limit: at the first Usage(), and again when that
+  // is asked for more than an hour later.
+  bool on_demand = false;
 };
 
 struct Evicted {
   int64_t files = 0;
   int64_t bytes = 0;       // Freed.
   int64_t left_bytes = 0;  // Still there.
+};
+
+struct CacheUsage {
+  // As files occupy the disk. Absent: they are being counted.
+  std::optional<int64_t> bytes;
+  int64_t evicted_files = 0;  // Since Start().
+  int64_t evicted_bytes = 0;
 };
 
 // Thread-safe.
@@ -70,14 +81,19 @@ class Evictor {
   // anything, or could not. To be called once.
   void Start(EvictorOptions options,
              std::function<void(const absl::StatusOr<Evicted>&)> report);
+  // Of a started evictor. Does not block.
+  CacheUsage Usage();
   // Ends the thread, which calls `needed` and `report` no more, be it in the
   // middle of its work. Idempotent.
   void Stop();
 
  private:
   struct File;
-  absl::StatusOr<std::vector<File>> List(const EvictorOptions& options);
+  absl::Status Visit(const EvictorOptions& options,
+                     const std::function<void(File)>& visit);
   bool RemoveUnlessUsed(const File& file);
+  void Count(const EvictorOptions& options);
+  void CountOnDemand();
   bool Stopping();
   void Loop();
 
@@ -89,6 +105,11 @@ class Evictor {
   CondVar changed_;
   // What Run() saw, and Added().
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool counted_ ABSL_GUARDED_BY(mutex_) = false;  // Whether Run() has seen all.
+  bool asked_ ABSL_GUARDED_BY(mutex_) = false;    // To count (again).
+  absl::Duration counted_at_ ABSL_GUARDED_BY(mutex_);
+  int64_t evicted_files_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t evicted_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   EvictorOptions options_;
   std::function<void(const absl::StatusOr<Evicted>&)> report_;

@@ -1,10 +1,12 @@
 #include "cache/evictor.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "cache/blob_store.h"
@@ -191,6 +193,41 @@ TEST_F(EvictorTest, RunsByItselfWhenTheLimitIsPassed) {
   MutexLock lock(mutex);
   while (removed == 0) changed.Wait(lock);
   EXPECT_FALSE(Has(a));
+  const CacheUsage usage = evictor_->Usage();
+  EXPECT_EQ(usage.evicted_files, removed);
+  EXPECT_EQ(usage.evicted_bytes, removed * kBlock);
+}
+
+TEST_F(EvictorTest, CountsWhatIsThereOnceItIsAsked) {
+  const Digest a = Put("a");
+  Put("b");
+  evictor_->Start({.folders = {"/s", "/r"},
+                   .needed = [this] { return needed_; },
+                   .on_demand = true},
+                  [](const absl::StatusOr<Evicted>&) {});
+  CacheUsage usage = evictor_->Usage();
+  while (!usage.bytes.has_value()) {
+    absl::SleepFor(absl::Milliseconds(1));
+    usage = evictor_->Usage();
+  }
+  EXPECT_EQ(*usage.bytes, 2 * kBlock);
+  Put("c");
+  EXPECT_EQ(*evictor_->Usage().bytes, 3 * kBlock);
+  // What somebody else removed is noticed within an hour or so.
+  ASSERT_TRUE(
+      files_.Remove("/s/" + a.hash.substr(0, 2) + "/" + BlobFileName(a)).ok());
+  clock_.Advance(absl::Hours(2));
+  while (*evictor_->Usage().bytes != 2 * kBlock) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  evictor_->Stop();
+}
+
+TEST_F(EvictorTest, EndsWithoutHavingBeenAsked) {
+  evictor_->Start({.folders = {"/s"}, .needed = nullptr, .on_demand = true},
+                  [](const absl::StatusOr<Evicted>&) {});
+  evictor_->Stop();
+  EXPECT_FALSE(evictor_->Usage().bytes.has_value());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
@@ -34,6 +35,13 @@ struct CommandContext {
   // The daemon was started by a command of this user, as were its workers:
   // nobody else will set right what is wrong with them.
   bool own_daemon = false;
+  std::string server{};  // Its address, for people.
+  // Lines of the window that results are printed to; absent: it is no terminal,
+  // or one where no cursor can be moved.
+  std::function<int()> height = nullptr;
+  // Why there is no daemon to connect to. Of `check` alone, whose outputs say
+  // so; other commands are not run then.
+  absl::Status reachable{};
 };
 
 }  // namespace edgekiln::client

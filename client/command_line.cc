@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/quantity.h"
 #include "base/status_macros.h"
+#include "client/check/check_options.h"
 #include "client/exit_code.h"
 #include "client/help.h"
 #include "client/option_checks.h"
@@ -330,6 +331,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
       SetTimeout(raw.queue_timeout, "--queue-timeout", line.queue_timeout));
   EK_RETURN_IF_ERROR(
       SetTimeout(raw.run_timeout, "--run-timeout", line.run_timeout));
+  EK_RETURN_IF_ERROR(SetTimeout(raw.interval, "--interval", line.interval));
   if (given("--supersede") && line.slot.empty()) {
     return UsageError("the KEY is empty", "--supersede", "",
                       "name what the result is for, or leave it out");
@@ -351,6 +353,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckQuantizeData(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(given, line));
   EK_RETURN_IF_ERROR(CheckPrintsOneThing(line));
+  EK_RETURN_IF_ERROR(CheckOutputsOf(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
@@ -404,6 +407,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
   EK_RETURN_IF_ERROR(CheckMetric(line, FullName(&app)));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
+  if (given("FILE|DIR") || given("DIR")) line.names = {raw.a};  // check, init.
   if (line.command == Command::kReportBaseline ||
       line.command == Command::kReportShow ||
       line.command == Command::kReportExport) {

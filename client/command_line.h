@@ -44,11 +44,15 @@ enum class Command {
   kSweepCancel,
   kQuarantineList,
   kQuarantineRelease,
+  kTop,
   kReportShow,
   kReportDiff,
   kReportBaseline,
   kReportHtml,
   kReportExport,
+  kCheck,
+  kInit,
+  kLsp,
   kCompletion,  // `text` is what to print.
   kMan,         // Likewise.
 };
@@ -64,6 +68,16 @@ struct SweepLine {
   bool detach = false;
   std::string csv;                    // A file or "-"; empty: none.
   std::vector<std::string> memories;  // To show and compare by.
+};
+
+// Of check and init.
+struct CheckLine {
+  bool update_baselines = false;
+  std::string junit;  // A file or "-"; empty: none. Likewise the next two.
+  std::string markdown;
+  std::string sarif;
+  bool github_annotations = false;
+  bool force = false;  // init.
 };
 
 // Every option of every command; those a command does not have keep their
@@ -122,13 +136,18 @@ struct CommandLine {
   absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | log | cancel, quarantine
-  // release, report show | diff | baseline | html | export, completion, man.
+  // release, report show | diff | baseline | html | export, check, init,
+  // completion, man.
   std::vector<std::string> names;
   RegressionLimits regression;                       // report diff.
   ExportFormat export_format = ExportFormat::kJson;  // report export.
   JobFilter job_filter;                              // jobs list.
+  bool once = false;                                 // top.
+  absl::Duration interval = absl::Seconds(1);        // top.
   SweepLine sweep;
+  CheckLine check;
   bool list_pages = false;  // man.
+  bool stdio = true;        // lsp: what editors say.
 };
 
 // What the environment says, read by main() alone.

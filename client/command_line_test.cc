@@ -496,12 +496,14 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
                               "quarantine",
                               "quarantine list",
                               "quarantine release",
+                              "top",
                               "report",
                               "report show",
                               "report diff",
                               "report baseline",
                               "report html",
                               "report export",
+                              "lsp",
                               "completion",
                               "man"}) {
     std::vector<std::string> args = Split(command);

@@ -15,6 +15,7 @@
 #include "client/pause.h"
 #include "client/render/text.h"
 #include "client/rpc_status.h"
+#include "edgekiln/v1/daemon.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "proto/convert.h"
 
@@ -70,6 +71,7 @@ class GrpcConnection final : public Connection {
         files_(files),
         clock_(clock),
         channel_(NewChannel(options_.grpc_target)),
+        daemon_(v1::Daemon::NewStub(channel_)),
         jobs_(v1::Jobs::NewStub(channel_)),
         reports_(v1::Reports::NewStub(channel_)),
         models_(v1::Models::NewStub(channel_)),
@@ -110,6 +112,9 @@ class GrpcConnection final : public Connection {
     v1::ReleaseQuarantineRequest request;
     request.set_id(id);
     return Call(*jobs_, &v1::Jobs::Stub::ReleaseQuarantine, request);
+  }
+  absl::StatusOr<v1::DaemonStatus> GetStatus() override {
+    return Call(*daemon_, &v1::Daemon::Stub::GetStatus, v1::GetStatusRequest());
   }
   absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
                                        int target) override {
@@ -158,6 +163,7 @@ class GrpcConnection final : public Connection {
   absl::Status Watch(const std::string& job_id, int64_t after_sequence,
                      WatchSink& sink) override {
     WatchOptions options;
+    options.tick = options_.watch_tick;
     options.give_up_after = options_.reconnect_for;
     options.revive = options_.revive;
     if (options_.revive) options.max_backoff = kReviveEvery;
@@ -320,6 +326,7 @@ class GrpcConnection final : public Connection {
   FileSystem& files_;
   Clock& clock_;
   const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Daemon::Stub> daemon_;
   const std::unique_ptr<v1::Jobs::Stub> jobs_;
   const std::unique_ptr<v1::Reports::Stub> reports_;
   const std::unique_ptr<v1::Models::Stub> models_;

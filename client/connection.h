@@ -28,6 +28,7 @@
 #include "client/local_blob.h"
 #include "client/upload.h"
 #include "client/watch.h"
+#include "edgekiln/v1/daemon.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 
 namespace edgekiln::client {
@@ -50,6 +51,7 @@ class Connection {
   // What was released.
   virtual absl::StatusOr<v1::QuarantinedStage> ReleaseQuarantine(
       const std::string& id) = 0;
+  virtual absl::StatusOr<v1::DaemonStatus> GetStatus() = 0;
   virtual absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
                                                int target) = 0;
   virtual absl::StatusOr<v1::ModelDescription> InspectModel(
@@ -93,6 +95,8 @@ struct ConnectionOptions {
   std::function<bool()> interrupted = {};
   // How long calls that need no worker may take.
   absl::Duration call_timeout = absl::Seconds(30);
+  // Of Watch(): see WatchOptions::tick.
+  absl::Duration watch_tick = absl::Milliseconds(50);
 };
 
 // Does not connect yet. `files` and `clock` must outlive the connection.

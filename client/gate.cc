@@ -201,42 +201,6 @@ absl::Status CheckMemoryNames(const Gates& gates,
   return absl::OkStatus();
 }
 
-// One thing that fails the command.
-struct Failure {
-  const v1::Report* report = nullptr;
-  const Gate* gate = nullptr;  // Null: values differ from the reference.
-};
-
-std::vector<Failure> FailuresOf(const std::vector<v1::Report>& reports) {
-  std::vector<Failure> failures;
-  for (const v1::Report& report : reports) {
-    if (report.bit_exact().mismatches() != 0) failures.push_back({&report});
-    for (const Gate& gate : report.gates()) {
-      if (!gate.passed()) failures.push_back({&report, &gate});
-    }
-  }
-  return failures;
-}
-
-std::string TextOf(const Failure& failure) {
-  const v1::Report& report = *failure.report;
-  if (failure.gate == nullptr) {
-    const v1::Report::BitExact& exact = report.bit_exact();
-    return absl::StrCat("the simulated chip differs from the reference in ",
-                        GroupDigits(exact.mismatches()), " of ",
-                        GroupDigits(exact.outputs_compared()), " values");
-  }
-  std::string text = GateText(*failure.gate);
-  if (failure.gate->name() == kAccuracy && failure.gate->has_value() &&
-      report.accuracy().reference() !=
-          v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
-    absl::StrAppend(&text, "; the reference has ",
-                    MetricValueText(report.accuracy().metric(),
-                                    report.accuracy().reference_value()));
-  }
-  return text;
-}
-
 constexpr char kCalibrateBetter[] =
     "quantization costs it: calibrate with more samples, or with another "
     "--calibration-method";
@@ -252,41 +216,13 @@ std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
                "less";
 }
 
-std::string FixOf(const Failure& failure) {
-  if (failure.gate == nullptr) {
-    return absl::StrCat(
-        "this is a bug of edgekiln: report it with the model and job ",
-        failure.report->job_id());
-  }
-  if (failure.gate->name() == kAccuracy) {
-    return AccuracyFix(*failure.report, *failure.gate);
-  }
-  if (failure.gate->name() == kError) {
-    return failure.gate->has_value()
-               ? kCalibrateBetter
-               : "validate with --metric mse or mae, and with --calibration if "
-                 "the model is float";
-  }
-  if (failure.gate->name() == kDisagreement) {
-    return failure.gate->has_value()
-               ? kCalibrateBetter
-               : "validate a network whose first output is a vector of class "
-                 "scores, with --calibration if it is float";
-  }
-  if (!failure.gate->has_value()) {
-    return "use a daemon of this version, which tells every memory by name";
-  }
-  return "see what changed since an earlier report: edgekiln report diff OLD "
-         "NEW";
-}
-
 // "1 limit of 3", "2 limits of 3".
 std::string CountText(const std::vector<v1::Report>& reports,
-                      const std::vector<Failure>& failures) {
+                      const std::vector<GateFailure>& failures) {
   int64_t limits = 0;
   int64_t broken = 0;
   for (const v1::Report& report : reports) limits += report.gates_size();
-  for (const Failure& failure : failures) {
+  for (const GateFailure& failure : failures) {
     broken += failure.gate != nullptr ? 1 : 0;
   }
   const auto wrong = static_cast<int64_t>(failures.size()) - broken;
@@ -318,21 +254,80 @@ absl::Status ApplyGates(const Gates& gates, std::vector<v1::Report>& reports) {
   return absl::OkStatus();
 }
 
+std::vector<GateFailure> FindGateFailures(
+    const std::vector<v1::Report>& reports) {
+  std::vector<GateFailure> failures;
+  for (const v1::Report& report : reports) {
+    if (report.bit_exact().mismatches() != 0) failures.push_back({&report});
+    for (const Gate& gate : report.gates()) {
+      if (!gate.passed()) failures.push_back({&report, &gate});
+    }
+  }
+  return failures;
+}
+
+std::string GateFailureText(const GateFailure& failure) {
+  const v1::Report& report = *failure.report;
+  if (failure.gate == nullptr) {
+    const v1::Report::BitExact& exact = report.bit_exact();
+    return absl::StrCat("the simulated chip differs from the reference in ",
+                        GroupDigits(exact.mismatches()), " of ",
+                        GroupDigits(exact.outputs_compared()), " values");
+  }
+  std::string text = GateText(*failure.gate);
+  if (failure.gate->name() == kAccuracy && failure.gate->has_value() &&
+      report.accuracy().reference() !=
+          v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
+    absl::StrAppend(&text, "; the reference has ",
+                    MetricValueText(report.accuracy().metric(),
+                                    report.accuracy().reference_value()));
+  }
+  return text;
+}
+
+std::string GateFailureFix(const GateFailure& failure) {
+  if (failure.gate == nullptr) {
+    return absl::StrCat(
+        "this is a bug of edgekiln: report it with the model and job ",
+        failure.report->job_id());
+  }
+  if (failure.gate->name() == kAccuracy) {
+    return AccuracyFix(*failure.report, *failure.gate);
+  }
+  if (failure.gate->name() == kError) {
+    return failure.gate->has_value()
+               ? kCalibrateBetter
+               : "validate with --metric mse or mae, and with --calibration if "
+                 "the model is float";
+  }
+  if (failure.gate->name() == kDisagreement) {
+    return failure.gate->has_value()
+               ? kCalibrateBetter
+               : "validate a network whose first output is a vector of class "
+                 "scores, with --calibration if it is float";
+  }
+  if (!failure.gate->has_value()) {
+    return "use a daemon of this version, which tells every memory by name";
+  }
+  return "see what changed since an earlier report: edgekiln report diff OLD "
+         "NEW";
+}
+
 absl::Status CheckGates(const std::vector<v1::Report>& reports) {
-  const std::vector<Failure> failures = FailuresOf(reports);
+  const std::vector<GateFailure> failures = FindGateFailures(reports);
   if (failures.empty()) return absl::OkStatus();
   // A mismatch is our bug, a limit that is broken the user's news.
   const auto worst =
       std::find_if(failures.begin(), failures.end(),
-                   [](const Failure& f) { return f.gate == nullptr; });
+                   [](const GateFailure& f) { return f.gate == nullptr; });
   const bool ours = worst != failures.end();
-  const Failure& first = ours ? *worst : failures.front();
+  const GateFailure& first = ours ? *worst : failures.front();
   ErrorDetail detail{.fault = ours ? Fault::kInfra : Fault::kUser,
                      .reason = kReasonGate,
-                     .what = TextOf(first),
+                     .what = GateFailureText(first),
                      .where = first.report->target_name(),
                      .limit = ours ? "0 mismatches" : "",
-                     .fix = FixOf(first)};
+                     .fix = GateFailureFix(first)};
   if (ours) {
     absl::StrAppend(&detail.where, ": ",
                     first.report->bit_exact().first_mismatch());
@@ -343,9 +338,9 @@ absl::Status CheckGates(const std::vector<v1::Report>& reports) {
   detail.what = CountText(reports, failures);
   if (!ours) detail.where.clear();
   std::vector<std::string> lines;
-  for (const Failure& failure : failures) {
-    lines.push_back(
-        absl::StrCat(failure.report->target_name(), ": ", TextOf(failure)));
+  for (const GateFailure& failure : failures) {
+    lines.push_back(absl::StrCat(failure.report->target_name(), ": ",
+                                 GateFailureText(failure)));
   }
   return WithLines(
       MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail)),

@@ -4,6 +4,7 @@
 // Whether reports keep the limits that a caller set: CI merges on it. The one
 // place where limits are judged; commands only read them and print the outcome.
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +19,19 @@ namespace edgekiln::client {
 // failed targets get no gates. What a report does not have, such as an accuracy
 // that was not measured, breaks its limit.
 absl::Status ApplyGates(const Gates& gates, std::vector<v1::Report>& reports);
+
+// One thing that fails a command.
+struct GateFailure {
+  const v1::Report* report = nullptr;
+  // Null: values differ from the reference.
+  const v1::Report::Gate* gate = nullptr;
+};
+// In the order of the reports, then of their gates. `reports` must outlive it.
+std::vector<GateFailure> FindGateFailures(
+    const std::vector<v1::Report>& reports);
+// What it is, and what to do, for people. Clean text.
+std::string GateFailureText(const GateFailure& failure);
+std::string GateFailureFix(const GateFailure& failure);
 
 // GATE_FAILED (exit code 3) with every broken limit in Report.gates of every
 // report, and every report whose values differ from the reference. Several are

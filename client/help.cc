@@ -15,6 +15,8 @@ constexpr char kRoot[] = R"(Examples:
       Quantize a float model, then measure accuracy on the simulated chip.
   edgekiln compile net.tflite --target my_chip.txtpb -o out/
       The code for a chip of your own.
+  edgekiln init && edgekiln check
+      Budgets and baselines of all networks of a repository, for CI.
   edgekiln COMMAND --help
       More about one command.
 
@@ -203,6 +205,29 @@ at once, exit code 4, until it is released. Another build of edgekiln tries it
 again by itself.
 )";
 
+constexpr char kLsp[] =
+    R"(Started by an editor, not by hand; docs/editors.md says how, for VS Code,
+Neovim, Emacs and Helix.
+
+Serves target descriptors, sweeps and edgekiln.txtpb: errors as one types, by
+the schema at once and by the daemon's own checks of targets; completion and
+hover with the documentation of each key and parameter; quick fixes. With a
+model, also its cycles, latency and memory on the target that is edited: set
+edgekiln.model in the editor, or write a line into the file:
+
+  # model: ../models/net.tflite
+)";
+
+constexpr char kTop[] = R"(Examples:
+  edgekiln top
+      Redrawn every second until Ctrl-C. Jobs that are not over come first.
+  edgekiln top --once --server farm:7433
+  edgekiln top --json | jq '.workers[] | {name, used_slots, slots}'
+      One look, as the message DaemonStatus; the same over HTTP: /v1/daemon.
+
+Counters begin at 0 when the daemon starts.
+)";
+
 constexpr char kQuarantineRelease[] = R"(Examples:
   edgekiln quarantine release 3f2a90c1d7e4
       After the daemon's lease timeout was raised, say; then run the job again.
@@ -302,6 +327,10 @@ std::string HelpFooter(Command command) {
       return kSweep;
     case Command::kSweepRun:
       return kSweepRun;
+    case Command::kTop:
+      return kTop;
+    case Command::kLsp:
+      return kLsp;
     case Command::kQuarantineList:
       return kQuarantineList;
     case Command::kQuarantineRelease:

@@ -85,6 +85,18 @@ void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "ID", "Stages, by their first digits");
 }
 
+void AddTopCommand(CLI::App& root, RawOptions& raw) {
+  CLI::App* app = AddCommand(root, raw, Command::kTop, "top",
+                             "Watch the daemon, its workers and jobs");
+  app->add_option("--interval", raw.interval,
+                  WrapHelp("Time between two looks, as 500ms or 5s (1s)"))
+      ->type_name("TIME");
+  app->add_flag(
+      "--once", raw.line.once,
+      WrapHelp(
+          "Print once and exit; the default if the output is not a terminal"));
+}
+
 void AddReportCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
   CLI::App* app = AddCommand(*group, raw, Command::kReportShow, "show",
@@ -142,12 +154,13 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
             "Where to put it; without it, the standard output");
 
   app = AddCommand(*group, raw, Command::kReportExport, "export",
-                   "A report as CSV, Markdown, Perfetto or JSON");
+                   "A report as CSV, Markdown, JSON or for viewers");
   AddSource(*app, raw);
   app->add_option("--format", raw.export_format,
                   WrapHelp("csv, a line per layer; markdown, a summary; "
-                           "perfetto, a trace; json, as --json prints it"))
-      ->type_name("csv|markdown|perfetto|json")
+                           "perfetto, a trace; model-explorer, cycles over the "
+                           "model's graph; json, as --json prints it"))
+      ->type_name("csv|markdown|perfetto|model-explorer|json")
       ->required();
   AddReportTarget(*app, raw);
   AddOutput(*app, raw, false, "FILE",

@@ -12,6 +12,7 @@ namespace edgekiln::client {
 // `raw` must outlive `root`.
 void AddJobCommands(CLI::App& root, RawOptions& raw);
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw);
+void AddTopCommand(CLI::App& root, RawOptions& raw);
 void AddReportCommands(CLI::App& root, RawOptions& raw);
 
 }  // namespace edgekiln::client

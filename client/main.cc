@@ -21,9 +21,12 @@
 #include "base/status_macros.h"
 #include "client/command_context.h"
 #include "client/command_line.h"
+#include "client/commands/check.h"
 #include "client/commands/compile.h"
+#include "client/commands/init.h"
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
+#include "client/commands/lsp.h"
 #include "client/commands/profile.h"
 #include "client/commands/quantize.h"
 #include "client/commands/quarantine.h"
@@ -32,6 +35,7 @@
 #include "client/commands/run.h"
 #include "client/commands/sweep.h"
 #include "client/commands/targets.h"
+#include "client/commands/top.h"
 #include "client/commands/validate.h"
 #include "client/connection.h"
 #include "client/error_detail.h"
@@ -106,6 +110,7 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
 
 // Files can be read where no daemon can be had.
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
+  if (line.command == Command::kInit) return false;
   if (line.command != Command::kReportShow &&
       line.command != Command::kReportDiff &&
       line.command != Command::kReportBaseline &&
@@ -128,10 +133,18 @@ absl::Duration ReconnectFor(const CommandLine& line) {
 struct Connected {
   std::unique_ptr<Connection> connection;
   bool own_daemon = false;
+  std::string address;  // For people.
 };
 
-absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
-                                  FileSystem& files, Clock& clock) {
+Connected ToDaemon(ConnectionOptions options, bool own, FileSystem& files,
+                   Clock& clock) {
+  const std::string address = options.shown;
+  return {NewConnection(std::move(options), files, clock), own, address};
+}
+
+// Of a command that a user waits for.
+ConnectionOptions ForCommand(const CommandLine& line, Progress& progress,
+                             Clock& clock) {
   ConnectionOptions options;
   options.timeout = line.timeout;
   options.deadline = clock.Now() + line.timeout;
@@ -140,6 +153,12 @@ absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
     progress.OnReconnecting(waiting);
   };
   options.interrupted = InterruptRequested;
+  return options;
+}
+
+absl::StatusOr<Connected> Connect(const CommandLine& line,
+                                  ConnectionOptions options, FileSystem& files,
+                                  Clock& clock) {
   if (!line.server.empty()) {
     const bool variable = line.server_from_variable;
     EK_ASSIGN_OR_RETURN(
@@ -153,13 +172,13 @@ absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
         variable ? absl::StrCat("unset ", kServerVariable)
                  : "leave --server out",
         " to use a daemon of your own");
-    return Connected{NewConnection(std::move(options), files, clock)};
+    return ToDaemon(std::move(options), /*own=*/false, files, clock);
   }
   EK_ASSIGN_OR_RETURN(const LocalDaemonOptions local, DefaultLocalDaemon());
   if (options.shown = FindServiceSocket(local); !options.shown.empty()) {
     options.grpc_target = "unix:" + options.shown;
     options.fix = "start edgekilnd again";
-    return Connected{NewConnection(std::move(options), files, clock)};
+    return ToDaemon(std::move(options), /*own=*/false, files, clock);
   }
   if (NeedsDaemon(line, files)) {
     EK_RETURN_IF_ERROR(EnsureLocalDaemon(local, clock));
@@ -168,8 +187,7 @@ absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
   options.grpc_target = "unix:" + options.shown;
   options.fix = "read edgekilnd.log beside the socket";
   options.revive = [local, &clock] { return EnsureLocalDaemon(local, clock); };
-  return Connected{NewConnection(std::move(options), files, clock),
-                   /*own_daemon=*/true};
+  return ToDaemon(std::move(options), /*own=*/true, files, clock);
 }
 
 absl::Status Dispatch(CommandContext& context) {
@@ -218,6 +236,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunQuarantineList(context);
     case Command::kQuarantineRelease:
       return RunQuarantineRelease(context);
+    case Command::kTop:
+      return RunTop(context);
     case Command::kReportShow:
       return RunReportShow(context);
     case Command::kReportDiff:
@@ -228,9 +248,14 @@ absl::Status Dispatch(CommandContext& context) {
       return RunReportHtml(context);
     case Command::kReportExport:
       return RunReportExport(context);
+    case Command::kCheck:
+      return RunCheck(context);
+    case Command::kInit:
+      return RunInit(context);
     case Command::kHelp:
     case Command::kVersion:
     case Command::kCompletion:
+    case Command::kLsp:
     case Command::kMan:
       break;  // Handled before anything is set up.
   }
@@ -255,11 +280,16 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
        .on_lines_above = SetLiveLinesAbove,
        .now = [&] { return clock->Monotonic(); },
        .reconnect_for = ReconnectFor(line)});
-  EK_ASSIGN_OR_RETURN(const Connected connected,
-                      Connect(line, progress, *files, *clock));
+  absl::StatusOr<Connected> connected =
+      Connect(line, ForCommand(line, progress, *clock), *files, *clock);
+  const absl::Status reachable = connected.status();
+  if (!reachable.ok()) {
+    if (line.command != Command::kCheck) return reachable;
+    connected = ToDaemon({}, /*own=*/false, *files, *clock);
+  }
   bool lost = false;
   CommandContext context{.line = line,
-                         .connection = *connected.connection,
+                         .connection = *connected->connection,
                          .files = *files,
                          .clock = *clock,
                          .progress = progress,
@@ -271,9 +301,31 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
                          .style = StyleOf(STDOUT_FILENO),
                          .on_terminal = isatty(STDERR_FILENO) != 0,
                          .deadline = start + line.timeout,
-                         .own_daemon = connected.own_daemon};
+                         .own_daemon = connected->own_daemon,
+                         .server = connected->address,
+                         .reachable = reachable};
+  if (isatty(STDOUT_FILENO) != 0 && !IsDumb()) {
+    context.height = [] { return TerminalHeight(STDOUT_FILENO); };
+  }
   const absl::Status status = Dispatch(context);
   return status.ok() && lost ? OutputLost() : status;
+}
+
+// An editor is at the other end of standard input and output.
+absl::StatusOr<int> RunLanguageServer(const CommandLine& line) {
+  if (!line.server.empty()) {
+    EK_RETURN_IF_ERROR(ParseServerAddress(line.server).status());
+  }
+  const std::unique_ptr<Clock> clock = NewRealClock();
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  const auto connect =
+      [&](ConnectionOptions options,
+          FileSystem& texts) -> absl::StatusOr<std::unique_ptr<Connection>> {
+    EK_ASSIGN_OR_RETURN(Connected connected,
+                        Connect(line, std::move(options), texts, *clock));
+    return std::move(connected.connection);
+  };
+  return RunLsp(connect, *files, *clock);
 }
 
 // How an error goes to the standard output.
@@ -306,6 +358,11 @@ ExitCode Main(const std::vector<std::string>& args) {
   }
   if (IsText(line->command)) {
     return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
+  }
+  if (line->command == Command::kLsp) {
+    const absl::StatusOr<int> code = RunLanguageServer(*line);
+    if (code.ok()) return static_cast<ExitCode>(*code);
+    return Fail(code.status(), line->server, ErrorAs::kNothing);
   }
   InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);
   bool printed = false;

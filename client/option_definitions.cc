@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/wrap_help.h"
+#include "client/check/check_options.h"
 #include "client/help.h"
 #include "client/job_options.h"
 #include "client/option_building.h"
@@ -332,6 +333,16 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "FILE", "A descriptor in text form");
 }
 
+void AddLspCommand(CLI::App& root, RawOptions& raw) {
+  CLI::App* app = AddTextCommand(root, raw, Command::kLsp, "lsp",
+                                 "A language server for files in text form");
+  app->add_option("--server", raw.line.server,
+                  WrapHelp("Address of a daemon, as of the other commands"))
+      ->type_name("ADDRESS");
+  app->add_flag("--stdio", raw.line.stdio,
+                WrapHelp("Speak on standard input and output, as always"));
+}
+
 // What `sweep` shares with `validate`.
 void AddSweepJob(CLI::App& app, RawOptions& raw) {
   AddOffload(app, raw);
@@ -359,10 +370,13 @@ void DefineCommands(CLI::App& root, RawOptions& raw) {
   AddModelCommands(root, raw);
   AddRunCommand(root, raw);
   AddSweepCommands(root, raw, AddSweepJob);
+  AddCheckCommands(root, raw);
   AddTargetCommands(root, raw);
   AddJobCommands(root, raw);
   AddQuarantineCommands(root, raw);
+  AddTopCommand(root, raw);
   AddReportCommands(root, raw);
+  AddLspCommand(root, raw);
   AddSelfDescriptionCommands(root, raw);
 }
 

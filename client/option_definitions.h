@@ -17,6 +17,7 @@ struct RawOptions {
   CommandLine line;
   std::string timeout;
   std::string queue_timeout;
+  std::string interval;
   std::string run_timeout;
   std::string job_class;
   std::vector<std::string> inputs;

@@ -221,9 +221,10 @@ absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text) {
   if (text == "json") return ExportFormat::kJson;
   if (text == "csv") return ExportFormat::kCsv;
   if (text == "markdown") return ExportFormat::kMarkdown;
+  if (text == "model-explorer") return ExportFormat::kModelExplorer;
   if (text == "perfetto") return ExportFormat::kPerfetto;
   return UsageError(absl::StrCat("'", text, "' is not a format"), "--format",
-                    "json, csv, markdown or perfetto",
+                    "json, csv, markdown, model-explorer or perfetto",
                     "for a page to look at use: edgekiln report html");
 }
 

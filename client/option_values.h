@@ -35,8 +35,14 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 
 // What `report export` writes.
-enum class ExportFormat { kJson, kCsv, kMarkdown, kPerfetto };
-// "json", "csv", "markdown" or "perfetto".
+enum class ExportFormat {
+  kJson,
+  kCsv,
+  kMarkdown,
+  kPerfetto,
+  kModelExplorer,
+};
+// "json", "csv", "markdown", "perfetto" or "model-explorer".
 absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text);
 
 // "int" or "float".

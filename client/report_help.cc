@@ -1,5 +1,7 @@
 #include "client/report_help.h"
 
+#include "client/check/check_options.h"
+
 namespace edgekiln::client {
 namespace {
 
@@ -70,6 +72,8 @@ constexpr char kReportExport[] = R"(Examples:
       A line per layer, for a spreadsheet. Numbers have no unit and no grouping.
   edgekiln report export last --format markdown
       Verdict, totals and the layers that cost most, for a merge request.
+  edgekiln report export last --format model-explorer -o cycles.json
+      Load it as node data over the model in Model Explorer.
   edgekiln report export last --format perfetto -o trace.pftrace
       Engines, DMA, host and memories over time; open it in ui.perfetto.dev.
   edgekiln report export last --target dla-64-o-512k --format json
@@ -98,7 +102,7 @@ std::string ReportHelpFooter(Command command) {
     case Command::kReportExport:
       return kReportExport;
     default:
-      return "";
+      return CheckHelpFooter(command);
   }
 }
 

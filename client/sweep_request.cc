@@ -170,13 +170,6 @@ absl::Status AddDataSet(const std::string& argument, absl::string_view option,
   return absl::OkStatus();
 }
 
-absl::StatusOr<LocalSweep> Open(v1::SweepRequest request, std::string folder,
-                                CommandContext& context) {
-  FileOpener opener(context.files, std::move(folder));
-  EK_RETURN_IF_ERROR(opener.OpenAll(request));
-  return LocalSweep{.request = std::move(request), .blobs = opener.TakeBlobs()};
-}
-
 // In each quantization that is varied; else in the only one.
 void SetBudget(const CommandLine& line, v1::SweepGroup& group) {
   for (v1::SweepVary& vary : *group.mutable_vary()) {
@@ -190,6 +183,14 @@ void SetBudget(const CommandLine& line, v1::SweepGroup& group) {
 }
 
 }  // namespace
+
+absl::StatusOr<LocalSweep> OpenSweep(v1::SweepRequest request,
+                                     std::string folder,
+                                     CommandContext& context) {
+  FileOpener opener(context.files, std::move(folder));
+  EK_RETURN_IF_ERROR(opener.OpenAll(request));
+  return LocalSweep{.request = std::move(request), .blobs = opener.TakeBlobs()};
+}
 
 absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
   const CommandLine& line = context.line;
@@ -240,7 +241,7 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
   }
   SetGates(line.gates, *group.mutable_gates());
   EK_ASSIGN_OR_RETURN(LocalSweep sweep,
-                      Open(std::move(request), /*folder=*/"", context));
+                      OpenSweep(std::move(request), /*folder=*/"", context));
   SetBudget(line, *sweep.request.mutable_groups(0));
   return sweep;
 }
@@ -256,9 +257,9 @@ absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context) {
   }
   EK_ASSIGN_OR_RETURN(v1::SweepRequest request, ParseSweepFile(*text, path));
   const size_t slash = path.rfind('/');
-  return Open(std::move(request),
-              slash == std::string::npos ? "" : path.substr(0, slash + 1),
-              context);
+  return OpenSweep(std::move(request),
+                   slash == std::string::npos ? "" : path.substr(0, slash + 1),
+                   context);
 }
 
 }  // namespace edgekiln::client

@@ -23,6 +23,11 @@ struct LocalSweep {
 absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context);
 // What the file says that `sweep run` names.
 absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context);
+// A request whose files are looked for in `folder` ("": the current one):
+// opened, with their digests and with names for all models and targets.
+absl::StatusOr<LocalSweep> OpenSweep(v1::SweepRequest request,
+                                     std::string folder,
+                                     CommandContext& context);
 
 }  // namespace edgekiln::client
 

@@ -21,34 +21,6 @@ namespace {
 // Of equal failures, the cells that are named.
 constexpr size_t kNamedCells = 3;
 
-Gates GatesOf(const v1::SweepGates& gates) {
-  Gates out;
-  if (gates.optional_max_cycles_case() == v1::SweepGates::kMaxCycles) {
-    out.max_cycles = gates.max_cycles();
-  }
-  if (gates.optional_max_latency_ms_case() == v1::SweepGates::kMaxLatencyMs) {
-    out.max_latency_ms = gates.max_latency_ms();
-  }
-  for (const v1::SweepGates::Memory& memory : gates.max_memory()) {
-    out.max_memory.push_back(
-        {.memory = memory.name(), .bytes = memory.bytes()});
-  }
-  if (gates.optional_max_ram_bytes_case() == v1::SweepGates::kMaxRamBytes) {
-    out.max_ram_bytes = gates.max_ram_bytes();
-  }
-  if (gates.optional_min_accuracy_case() == v1::SweepGates::kMinAccuracy) {
-    out.min_accuracy = gates.min_accuracy();
-  }
-  if (gates.optional_max_error_case() == v1::SweepGates::kMaxError) {
-    out.max_error = gates.max_error();
-  }
-  if (gates.optional_max_disagreement_case() ==
-      v1::SweepGates::kMaxDisagreement) {
-    out.max_disagreement = gates.max_disagreement();
-  }
-  return out;
-}
-
 bool HasMemory(const v1::Report& report, const std::string& name) {
   const auto& memories = report.memory().memories();
   return std::any_of(memories.begin(), memories.end(),
@@ -61,12 +33,6 @@ std::string Word(const std::string& text) {
   return plain ? text : absl::StrCat("\"", absl::CEscape(text), "\"");
 }
 
-bool IsOurs(const v1::SweepRow& row) {
-  const ExitCode code = ExitCodeFor(StatusFromProto(row.error()));
-  return code != ExitCode::kModel && code != ExitCode::kUsage &&
-         code != ExitCode::kInterrupted;
-}
-
 // Failed rows, one line for those with the same reason.
 absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
   std::map<std::string, std::vector<const v1::SweepRow*>> by_reason;
@@ -77,7 +43,7 @@ absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
         row.state() != v1::SweepRow::CANCELLED) {
       continue;
     }
-    if (IsOurs(row) != ours) continue;
+    if (FailedByService(row) != ours) continue;
     ++failed;
     const std::string why =
         absl::StrCat(row.error().reason(), ": ", row.error().what());
@@ -111,6 +77,40 @@ absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
 
 }  // namespace
 
+bool FailedByService(const v1::SweepRow& row) {
+  const ExitCode code = ExitCodeFor(StatusFromProto(row.error()));
+  return code != ExitCode::kModel && code != ExitCode::kUsage &&
+         code != ExitCode::kInterrupted;
+}
+
+Gates GatesOf(const v1::SweepGates& gates) {
+  Gates out;
+  if (gates.optional_max_cycles_case() == v1::SweepGates::kMaxCycles) {
+    out.max_cycles = gates.max_cycles();
+  }
+  if (gates.optional_max_latency_ms_case() == v1::SweepGates::kMaxLatencyMs) {
+    out.max_latency_ms = gates.max_latency_ms();
+  }
+  for (const v1::SweepGates::Memory& memory : gates.max_memory()) {
+    out.max_memory.push_back(
+        {.memory = memory.name(), .bytes = memory.bytes()});
+  }
+  if (gates.optional_max_ram_bytes_case() == v1::SweepGates::kMaxRamBytes) {
+    out.max_ram_bytes = gates.max_ram_bytes();
+  }
+  if (gates.optional_min_accuracy_case() == v1::SweepGates::kMinAccuracy) {
+    out.min_accuracy = gates.min_accuracy();
+  }
+  if (gates.optional_max_error_case() == v1::SweepGates::kMaxError) {
+    out.max_error = gates.max_error();
+  }
+  if (gates.optional_max_disagreement_case() ==
+      v1::SweepGates::kMaxDisagreement) {
+    out.max_disagreement = gates.max_disagreement();
+  }
+  return out;
+}
+
 std::string KeyOf(const v1::SweepRow& row) {
   std::string key =
       absl::StrCat("model=", Word(row.model()), " target=", Word(row.target()),
@@ -121,6 +121,11 @@ std::string KeyOf(const v1::SweepRow& row) {
   return key;
 }
 
+bool IsSweep(const v1::Job& job) {
+  const auto& goals = job.request().goals();
+  return std::find(goals.begin(), goals.end(), v1::SWEEP) != goals.end();
+}
+
 SweepRows::SweepRows(const v1::SweepRequest& request) {
   for (const v1::SweepGroup& group : request.groups()) {
     gates_.push_back(GatesOf(group.gates()));
@@ -128,22 +133,27 @@ SweepRows::SweepRows(const v1::SweepRequest& request) {
   met_memories_.resize(gates_.size());
 }
 
-// One row's target need not have the memory that a limit names: others may.
+void JudgeReport(Gates gates, v1::Report& report) {
+  // One target need not have the memory that a limit names: others may.
+  std::erase_if(gates.max_memory, [&](const MemoryLimit& limit) {
+    return !HasMemory(report, limit.memory);
+  });
+  std::vector<v1::Report> reports = {std::move(report)};
+  reports[0].clear_gates();
+  // Fails for memories that no report has: there are none of these.
+  ApplyGates(gates, reports).IgnoreError();
+  report = std::move(reports[0]);
+}
+
 void SweepRows::Judge(v1::SweepRow& row) {
   const auto group = static_cast<size_t>(row.group());
   if (row.state() != v1::SweepRow::DONE || group >= gates_.size()) return;
-  Gates gates = gates_[group];
-  std::erase_if(gates.max_memory, [&](const MemoryLimit& limit) {
-    return !HasMemory(row.report(), limit.memory);
-  });
-  for (const MemoryLimit& limit : gates.max_memory) {
+  for (const MemoryLimit& limit : gates_[group].max_memory) {
+    if (!HasMemory(row.report(), limit.memory)) continue;
     met_memories_[group].insert(limit.memory);
   }
-  std::vector<v1::Report> reports = {row.report()};
-  // Fails for memories that no report has: there are none of these.
-  ApplyGates(gates, reports).IgnoreError();
-  if (!CheckGates(reports).ok()) ++gates_failed_;
-  *row.mutable_report() = std::move(reports[0]);
+  JudgeReport(gates_[group], *row.mutable_report());
+  if (!CheckGates({row.report()}).ok()) ++gates_failed_;
 }
 
 bool SweepRows::Apply(const v1::JobEvent& event) {
@@ -160,7 +170,7 @@ bool SweepRows::Apply(const v1::JobEvent& event) {
   } else if (row.state() == v1::SweepRow::FAILED ||
              row.state() == v1::SweepRow::CANCELLED) {
     summary_.set_failed(summary_.failed() + 1);
-    if (IsOurs(row)) {
+    if (FailedByService(row)) {
       summary_.set_failed_by_service(summary_.failed_by_service() + 1);
     } else {
       summary_.set_failed_by_user(summary_.failed_by_user() + 1);

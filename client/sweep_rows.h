@@ -13,9 +13,23 @@
 
 namespace edgekiln::client {
 
+// The limits of a group as typed values.
+Gates GatesOf(const v1::SweepGates& gates);
+
+// Fills the gates of one report of a sweep. A limit of a memory that its target
+// does not have is left out: other targets of the sweep may have it.
+void JudgeReport(Gates gates, v1::Report& report);
+
+// Whose fault it is that a cell failed: the service's (exit code 4), or that of
+// the model or its data (1).
+bool FailedByService(const v1::SweepRow& row);
+
 // "model=resnet8 target=dla-64-o-512k recipe=default pes=32": tells a row from
 // all others of its sweep. Values with spaces are quoted.
 std::string KeyOf(const v1::SweepRow& row);
+
+// Whether a job is a sweep, and has rows.
+bool IsSweep(const v1::Job& job);
 
 class SweepRows {
  public:

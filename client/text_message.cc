@@ -187,9 +187,10 @@ std::string FixFor(const std::string& message, const Descriptor& root,
 
 }  // namespace
 
-absl::Status ParseTextMessage(absl::string_view text, const std::string& path,
-                              const TextFormat& format,
-                              google::protobuf::Message& message) {
+absl::Status ParseTextMessage(
+    absl::string_view text, const std::string& path, const TextFormat& format,
+    google::protobuf::Message& message,
+    google::protobuf::TextFormat::ParseInfoTree* places) {
   if (text.size() > format.max_bytes) {
     return UsageError(
         absl::StrCat("the file is too large for a ", format.what), path,
@@ -199,6 +200,7 @@ absl::Status ParseTextMessage(absl::string_view text, const std::string& path,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   parser.SetRecursionLimit(kMaxDepth);
+  if (places != nullptr) parser.WriteLocationsTo(places);
   if (!parser.ParseFromString(std::string(text), &message)) {
     const Descriptor& root = *message.GetDescriptor();
     return UsageError(

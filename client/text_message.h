@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
 
 namespace edgekiln::client {
 
@@ -19,10 +20,11 @@ struct TextFormat {
 
 // Reads `message` from its text form. The schema is closed: an unknown key is
 // an error that names line, key and the nearest known one. `path`: for
-// messages. A usage error.
-absl::Status ParseTextMessage(absl::string_view text, const std::string& path,
-                              const TextFormat& format,
-                              google::protobuf::Message& message);
+// messages. `places`, unless null, gets where each field stands. A usage error.
+absl::Status ParseTextMessage(
+    absl::string_view text, const std::string& path, const TextFormat& format,
+    google::protobuf::Message& message,
+    google::protobuf::TextFormat::ParseInfoTree* places = nullptr);
 
 }  // namespace edgekiln::client
 

@@ -11,6 +11,8 @@ find_package(absl CONFIG REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
 
 # edgekiln_find_library_(<target> <prefix> <header> <library>): one that comes
 # without a CMake package, as an imported target.
@@ -38,6 +40,5 @@ mark_as_advanced(EK_FLATC EK_FLATBUFFERS_INCLUDE_DIR)
 
 if(EK_BUILD_TESTS OR EK_BUILD_FUZZERS)
   find_package(GTest REQUIRED)
-  find_package(nlohmann_json CONFIG REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()

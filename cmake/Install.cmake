@@ -1,5 +1,6 @@
-# `cmake --install`: the three programs, and what the shell and man know of
-# them. The command itself writes that, so that it is of the same version.
+# `cmake --install`: the three programs, what the shell and man know of them,
+# systemd units, a config to start from, pages and messages. Programs write their
+# own pages, so that these are of the same version.
 include(GNUInstallDirs)
 install(TARGETS edgekiln edgekilnd edgekiln-worker)
 install(CODE "
@@ -21,3 +22,26 @@ install(CODE "
     edgekiln_say(${CMAKE_INSTALL_MANDIR}/man1/\${page}.1 man \${page})
   endforeach()
 ")
+
+# Units name the folders they are installed to, which cpack and --prefix decide.
+install(CODE "
+  set(EK_DEPLOY \"${PROJECT_SOURCE_DIR}/deploy\")
+  set(EK_DAEMON \"$<TARGET_FILE:edgekilnd>\")
+  set(EK_WORKER \"$<TARGET_FILE:edgekiln-worker>\")
+  set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+  set(BINDIR \"${CMAKE_INSTALL_BINDIR}\")
+  set(DOCDIR \"${CMAKE_INSTALL_DOCDIR}\")
+  set(MANDIR \"${CMAKE_INSTALL_MANDIR}\")
+  set(SYSCONFDIR \"${CMAKE_INSTALL_SYSCONFDIR}\")
+")
+install(SCRIPT "${PROJECT_SOURCE_DIR}/deploy/install.cmake")
+
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# What pipelines run (docs/check.md).
+install(PROGRAMS deploy/ci/check.sh
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/edgekiln/ci")
+
+# What clients of the API are generated from, and config.proto.
+install(DIRECTORY proto/ DESTINATION "${CMAKE_INSTALL_DATADIR}/edgekiln/proto"
+  FILES_MATCHING PATTERN "*.proto")

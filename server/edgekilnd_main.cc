@@ -77,6 +77,7 @@ struct Flags {
   std::string listen;
   std::string workers_listen;
   std::string http;
+  std::string metrics;
   bool insecure_network = false;
   std::string state;
   std::string ready_file;
@@ -106,6 +107,10 @@ void Define(CLI::App& app, Flags& flags) {
          "The same calls as JSON over HTTP, for curl and health checks: "
          "HOST:PORT, or unix:/PATH (docs/http.md; default: none)")
       ->type_name("ADDRESS");
+  app.add_option("--metrics", flags.metrics,
+                 "For Prometheus, under /metrics: HOST:PORT, or unix:/PATH "
+                 "(docs/metrics.md; default: none)")
+      ->type_name("ADDRESS");
   app.add_flag("--insecure-network", flags.insecure_network,
                "Allow addresses that other machines reach, although nobody is "
                "asked who they are");
@@ -125,8 +130,8 @@ void Define(CLI::App& app, Flags& flags) {
       ->type_name("FILE");
   app.add_option("--ready-file", flags.ready_file,
                  "Written once serving: the address for clients, on the "
-                 "second line the one for workers and, on a third, that of "
-                 "--http")
+                 "second line the one for workers; with --http or --metrics "
+                 "theirs on the third, which may be empty, and the fourth")
       ->type_name("FILE");
   app.add_flag("--local", flags.local,
                "Serve this user only, on a socket in the runtime folder; start "
@@ -251,6 +256,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.daemon.workers_listen = flags.workers_listen;
   }
   if (!flags.http.empty()) setup.daemon.http = flags.http;
+  if (!flags.metrics.empty()) setup.daemon.metrics = flags.metrics;
   if (flags.insecure_network) setup.daemon.insecure_network = true;
   EK_RETURN_IF_ERROR(ListenInRuntimeFolder(setup.daemon));
   if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
@@ -360,12 +366,14 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
             ": serving clients on ", daemon->client_address(),
             " and workers on ", daemon->worker_address(), " (", setup.workers,
             " of its own), state in ", setup.daemon.state_folder);
-  const std::string http = daemon->http_address();
   if (!flags.ready_file.empty()) {
-    EK_RETURN_IF_ERROR(WriteAtomically(
-        *files, flags.ready_file,
-        absl::StrCat(daemon->client_address(), "\n", daemon->worker_address(),
-                     "\n", http, http.empty() ? "" : "\n")));
+    std::string lines = absl::StrCat(daemon->client_address(), "\n",
+                                     daemon->worker_address(), "\n");
+    const std::string http = daemon->http_address();
+    const std::string metrics = daemon->metrics_address();
+    if (!http.empty() || !metrics.empty()) absl::StrAppend(&lines, http, "\n");
+    if (!metrics.empty()) absl::StrAppend(&lines, metrics, "\n");
+    EK_RETURN_IF_ERROR(WriteAtomically(*files, flags.ready_file, lines));
   }
   EK_ASSIGN_OR_RETURN(const bool asked,
                       WaitForEnd(signals, *daemon,

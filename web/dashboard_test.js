@@ -6,9 +6,9 @@ const fs = require("fs");
 const path = require("path");
 
 const text = (name) => fs.readFileSync(path.join(process.argv[2], name), "utf8");
-const { Job, Parts } = new Function("document", `"use strict";${["shared/dom.js",
-  "shared/format.js", "dashboard/api.js", "dashboard/parts.js", "dashboard/job.js"]
-  .map(text).join("")}return { Job, Parts };`)({});
+const { Daemon, Job, Parts } = new Function("document", `"use strict";${["shared/dom.js",
+  "shared/format.js", "dashboard/api.js", "dashboard/parts.js", "dashboard/job.js",
+  "dashboard/daemon.js"].map(text).join("")}return { Daemon, Job, Parts };`)({});
 
 const state = Job.newState();
 const see = (event) => Job.apply(state, { sequence: "1", time: "2026-01-01T00:00:00Z", ...event });
@@ -38,3 +38,11 @@ assert.deepStrictEqual([state.rows, state.cells], [1, 12]);
 see({ state: "QUEUED" });
 assert.deepStrictEqual(state.stages, []);
 assert.ok(Parts.over("FAILED") && !Parts.over("RUNNING"));
+
+// Numbers of 64 bits come as texts.
+assert.deepStrictEqual(Daemon.sum([{ executed: "3", hit: "4" }, { hit: 5, failed: 1 }]),
+  { executed: 3, hit: 9, joined: 0, failed: 1, asked: 12 });
+assert.strictEqual(Daemon.runs({}), "idle");
+assert.strictEqual(Daemon.runs({ used_slots: 1 }), "cancelled stages");
+assert.strictEqual(Daemon.runs({ used_slots: 3, leases: [{ stage: "tile\u0007", seconds: 2.5 }] }),
+  "tile? 2.50\u00a0s, 2 more");

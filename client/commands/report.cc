@@ -1,6 +1,5 @@
 #include "client/commands/report.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
 #include "base/status_macros.h"
+#include "client/baseline.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/job_output.h"
@@ -22,9 +22,6 @@
 
 namespace edgekiln::client {
 namespace {
-
-// What one run or its caller put in; the rest is the same for everybody.
-std::set<std::string> VolatileFields() { return {"job_id", "stages", "gates"}; }
 
 // The report of a target, or, for an empty name, the first.
 absl::StatusOr<const v1::Report*> Choose(const ReportSource& side,
@@ -108,18 +105,6 @@ void PrintDiffs(const std::vector<v1::ReportDiff>& diffs,
     out += RenderReportDiff(diff, context.style);
   }
   context.print(out + left_out);
-}
-
-std::string BaselineJson(std::vector<v1::Report> reports) {
-  // The order of --target does not matter to a baseline.
-  std::stable_sort(reports.begin(), reports.end(),
-                   [](const v1::Report& x, const v1::Report& y) {
-                     return x.target_name() < y.target_name();
-                   });
-  if (reports.size() == 1) return ToJson(reports[0], VolatileFields());
-  std::vector<const google::protobuf::Message*> messages;
-  for (const v1::Report& report : reports) messages.push_back(&report);
-  return ToJsonArray(messages, VolatileFields());
 }
 
 }  // namespace

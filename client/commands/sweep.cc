@@ -1,6 +1,5 @@
 #include "client/commands/sweep.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -33,11 +32,6 @@ constexpr char kStandardOutput[] = "-";
 constexpr int64_t kDefaultListed = 20;
 // Larger plans of the daemon are not believed.
 constexpr int64_t kMaxPlanBytes = int64_t{256} << 20;
-
-bool IsSweep(const v1::Job& job) {
-  const auto& goals = job.request().goals();
-  return std::find(goals.begin(), goals.end(), v1::SWEEP) != goals.end();
-}
 
 absl::Status NotASweep(const std::string& id) {
   return MakeError(absl::StatusCode::kNotFound,

@@ -11,6 +11,7 @@
 #include "client/export/layers_csv.h"
 #include "client/export/markdown.h"
 #include "client/export/memory_use.h"
+#include "client/export/model_explorer.h"
 #include "client/export/perfetto_trace.h"
 #include "client/export/segments.h"
 #include "client/testing/sample_report.h"
@@ -180,6 +181,22 @@ const Track* FindTrack(const std::map<uint64_t, Track>& tracks,
   return nullptr;
 }
 
+TEST(ModelExplorerTest, CyclesByTensor) {
+  v1::Report report;
+  for (const char* name : {"b", "a\"<", "b"}) {
+    v1::Report::Layer& layer = *report.add_layers();
+    layer.set_id(name);
+    layer.set_cycles(10);
+  }
+  EXPECT_EQ(ReportToModelExplorer(report),
+            "{\n  \"results\": {\n"
+            "    \"a\\\"<\": {\"value\": 10},\n"
+            "    \"b\": {\"value\": 20}\n  },\n"
+            "  \"gradient\": [{\"stop\": 0, \"bgColor\": \"#f7fbff\", "
+            "\"textColor\": \"#000000\"}, {\"stop\": 1, \"bgColor\": "
+            "\"#c0392b\", \"textColor\": \"#000000\"}]\n}\n");
+}
+
 TEST(PerfettoTest, UnitsAreTracksOfTheirEngine) {
   const auto tracks = TracksOf(Trace({SampleReport()}));
   const Track* compute = FindTrack(tracks, "compute");
@@ -221,6 +238,77 @@ TEST(PerfettoTest, MemoriesAreCounters) {
   }
   EXPECT_EQ(values, (std::vector<std::pair<uint64_t, int64_t>>{
                         {0, 1024}, {2000, 1536}, {3000, 1024}, {4000, 0}}));
+}
+
+v1::TimelineSegment& AddSegment(v1::Report& report, int engine, int64_t begin,
+                                int64_t end, int layer,
+                                v1::TimelineSegment::Kind kind) {
+  v1::TimelineSegment& segment =
+      *report.mutable_engines(engine)->add_segments();
+  segment.set_begin(begin);
+  segment.set_end(end);
+  segment.set_busy_cycles(end - begin);
+  segment.set_layer(layer);
+  segment.set_kind(kind);
+  return segment;
+}
+
+// Flows: the host launches layers 0, 0 and 1; what it writes for layer 0 in two
+// pieces is one launch.
+TEST(PerfettoTest, LaunchesAreJoinedWithWhatTheyLaunch) {
+  v1::Report report;
+  report.add_layers()->set_id("a");
+  report.add_layers()->set_id("b");
+  report.add_engines()->add_units("array");
+  report.add_engines()->add_units("core");
+  using Segment = v1::TimelineSegment;
+  AddSegment(report, 0, 20, 50, 0, Segment::COMPUTE);
+  AddSegment(report, 0, 60, 90, 0, Segment::COMPUTE);
+  AddSegment(report, 0, 95, 99, 1, Segment::COMPUTE);
+  AddSegment(report, 0, 99, 110, 1, Segment::COMPUTE);  // Not launched.
+  AddSegment(report, 1, 0, 10, 0, Segment::HOST_REGISTERS);
+  AddSegment(report, 1, 12, 20, 0, Segment::HOST_REGISTERS);
+  AddSegment(report, 1, 50, 55, 0, Segment::HOST_REGISTERS);
+  AddSegment(report, 1, 55, 95, 1, Segment::HOST_REGISTERS);
+  const auto tracks = TracksOf(Trace({report}));
+  std::map<uint64_t, uint64_t> begins;
+  std::map<uint64_t, uint64_t> ends;
+  for (const auto& [id, track] : tracks) {
+    for (const perfetto::TracePacket& packet : track.events) {
+      for (const uint64_t flow : packet.track_event().flow_ids()) {
+        EXPECT_TRUE(begins.emplace(flow, packet.timestamp()).second);
+      }
+      for (const uint64_t flow : packet.track_event().terminating_flow_ids()) {
+        EXPECT_TRUE(ends.emplace(flow, packet.timestamp()).second);
+      }
+    }
+  }
+  using Flows = std::map<uint64_t, uint64_t>;
+  EXPECT_EQ(begins, (Flows{{1, 12}, {2, 50}, {3, 55}}));
+  EXPECT_EQ(ends, (Flows{{1, 20}, {2, 60}, {3, 95}}));
+}
+
+TEST(PerfettoTest, BandwidthIsThatOfTheLayersTransfers) {
+  v1::Report report;
+  report.add_layers()->set_id("a");
+  report.mutable_layers(0)->set_dma_bytes_read(600);
+  report.add_engines()->add_units("dma");
+  using Segment = v1::TimelineSegment;
+  AddSegment(report, 0, 0, 100, 0, Segment::DMA_READ);
+  AddSegment(report, 0, 150, 250, 0, Segment::DMA_READ).set_busy_cycles(50);
+  const auto tracks = TracksOf(Trace({report}));
+  const Track* rate = FindTrack(tracks, "dma bandwidth");
+  ASSERT_NE(rate, nullptr);
+  std::vector<std::pair<uint64_t, int64_t>> values;
+  for (const perfetto::TracePacket& packet : rate->events) {
+    values.emplace_back(packet.timestamp(),
+                        packet.track_event().counter_value());
+  }
+  // 600 bytes in 150 cycles of a nanosecond; the second segment works half of
+  // its time.
+  EXPECT_EQ(values,
+            (std::vector<std::pair<uint64_t, int64_t>>{
+                {0, 4'000'000'000}, {100, 0}, {150, 2'000'000'000}, {250, 0}}));
 }
 
 TEST(PerfettoTest, SeveralReportsHaveTracksOfTheirOwn) {

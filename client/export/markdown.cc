@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "base/format_bytes.h"
+#include "client/export/markdown_text.h"
 #include "client/render/headline.h"
 #include "client/render/metric.h"
 #include "client/render/text.h"
@@ -21,54 +20,24 @@ namespace {
 // More layers are in --format csv.
 constexpr size_t kShownLayers = 10;
 
-// Prose that holds names: every character that Markdown or HTML reads.
-std::string Plain(absl::string_view text) {
-  std::string out;
-  for (const char c : CleanText(text)) {
-    if (absl::StrContains("\\`*_{}[]<>()#+-!|~@&:", absl::string_view(&c, 1))) {
-      out += '\\';
-    }
-    out += c;
-  }
-  return out;
-}
-
-// A name as a code span. The fence is longer than any run of backticks inside.
-std::string Code(absl::string_view text) {
-  std::string clean = CleanText(text);
-  if (clean.empty()) return "-";
-  size_t longest = 0;
-  size_t run = 0;
-  for (const char c : clean) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  const absl::string_view pad = longest > 0 ? " " : "";
-  return absl::StrCat(fence, pad, absl::StrReplaceAll(clean, {{"|", "\\|"}}),
-                      pad, fence);
-}
-
-std::string Row(const std::vector<std::string>& cells) {
-  return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
-}
-
 std::string Totals(const v1::Report& report) {
   const v1::Report::Totals& totals = report.totals();
-  std::string out = Row({"total", "value"}) + Row({"---", "---:"});
+  std::string out =
+      MarkdownRow({"total", "value"}) + MarkdownRow({"---", "---:"});
   if (totals.cycles() > 0) {
     std::string cycles = GroupDigits(totals.cycles());
     if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
       absl::StrAppend(&cycles, " (", FidelityText(totals.fidelity()), ")");
     }
-    out += Row({"cycles", cycles});
-    out += Row({"latency", LatencyText(totals.latency_ms())});
+    out += MarkdownRow({"cycles", cycles});
+    out += MarkdownRow({"latency", LatencyText(totals.latency_ms())});
   }
-  if (totals.macs() > 0) out += Row({"MACs", GroupDigits(totals.macs())});
+  if (totals.macs() > 0)
+    out += MarkdownRow({"MACs", GroupDigits(totals.macs())});
   for (const v1::MemoryUse& use : report.memory().memories()) {
-    out += Row(
-        {Code(use.name()), absl::StrCat(FormatBytes(use.used_bytes()), " of ",
-                                        FormatBytes(use.capacity_bytes()))});
+    out += MarkdownRow({MarkdownCode(use.name()),
+                        absl::StrCat(FormatBytes(use.used_bytes()), " of ",
+                                     FormatBytes(use.capacity_bytes()))});
   }
   if (report.has_accuracy()) {
     const v1::Report::Accuracy& accuracy = report.accuracy();
@@ -76,7 +45,7 @@ std::string Totals(const v1::Report& report) {
     if (accuracy.has_interval()) {
       absl::StrAppend(&value, " ", IntervalText(accuracy.interval()));
     }
-    out += Row({Plain(accuracy.metric()), value});
+    out += MarkdownRow({MarkdownText(accuracy.metric()), value});
   }
   return out;
 }
@@ -91,15 +60,16 @@ std::string CostliestLayers(const v1::Report& report) {
       layers.begin(), layers.end(),
       [](const auto* a, const auto* b) { return a->cycles() > b->cycles(); });
   std::string out = "\n";
-  out += Row({"layer", "op", "engine", "cycles", "share"});
-  out += Row({"---", "---", "---", "---:", "---:"});
+  out += MarkdownRow({"layer", "op", "engine", "cycles", "share"});
+  out += MarkdownRow({"---", "---", "---", "---:", "---:"});
   for (size_t i = 0; i < std::min(layers.size(), kShownLayers); ++i) {
     const v1::Report::Layer& layer = *layers[i];
-    out += Row({Code(layer.id()), Code(layer.op()), Code(layer.engine()),
-                GroupDigits(layer.cycles()),
-                FormatPercent(static_cast<double>(layer.cycles()) /
-                                  static_cast<double>(report.totals().cycles()),
-                              1)});
+    out += MarkdownRow(
+        {MarkdownCode(layer.id()), MarkdownCode(layer.op()),
+         MarkdownCode(layer.engine()), GroupDigits(layer.cycles()),
+         FormatPercent(static_cast<double>(layer.cycles()) /
+                           static_cast<double>(report.totals().cycles()),
+                       1)});
   }
   if (layers.size() > kShownLayers) {
     absl::StrAppend(&out, "\n",
@@ -111,12 +81,12 @@ std::string CostliestLayers(const v1::Report& report) {
 }
 
 std::string OneReport(const v1::Report& report) {
-  std::string out = absl::StrCat("### ", Code(report.model_name()));
+  std::string out = absl::StrCat("### ", MarkdownCode(report.model_name()));
   if (!report.target_name().empty()) {
-    absl::StrAppend(&out, " on ", Code(report.target_name()));
+    absl::StrAppend(&out, " on ", MarkdownCode(report.target_name()));
   }
   const Verdict verdict = VerdictOf(report);
-  absl::StrAppend(&out, "\n\n**", Plain(verdict.title), "**\n");
+  absl::StrAppend(&out, "\n\n**", MarkdownText(verdict.title), "**\n");
   std::vector<std::string> lines = verdict.details;
   if (std::string headline = Headline(report); !headline.empty()) {
     lines.push_back(std::move(headline));
@@ -124,7 +94,7 @@ std::string OneReport(const v1::Report& report) {
   lines.insert(lines.end(), report.warnings().begin(), report.warnings().end());
   if (!lines.empty()) out += "\n";
   for (const std::string& line : lines) {
-    absl::StrAppend(&out, "- ", Plain(line), "\n");
+    absl::StrAppend(&out, "- ", MarkdownText(line), "\n");
   }
   if (report.has_error()) return out;
   absl::StrAppend(&out, "\n", Totals(report), CostliestLayers(report));

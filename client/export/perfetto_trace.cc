@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,8 @@ namespace perfetto = ::perfetto::protos;
 
 // All packets come from one writer.
 constexpr uint32_t kSequence = 1;
+// Rank of counters below the units of their engine.
+constexpr int32_t kAfterUnits = 1 << 20;
 
 std::string LayerName(const v1::Report& report, int32_t layer) {
   if (layer < 0 || layer >= report.layers_size()) return "unknown layer";
@@ -44,8 +47,21 @@ class TraceWriter {
     ns_per_cycle_ = cycles > 0 && latency_ns > 0 && std::isfinite(latency_ns)
                         ? latency_ns / static_cast<double>(cycles)
                         : 1;
+    launches_ = LaunchesOf(report);
+    launch_ids_.clear();
+    for (const auto& [segment, launch] : launches_) {
+      launch_ids_.try_emplace(launch, 0);
+    }
+    // In the order of the report, so that the bytes are always the same.
     for (const v1::Report::Engine& engine : report.engines()) {
-      AddEngine(report, engine);
+      for (const v1::TimelineSegment& segment : engine.segments()) {
+        const auto launch = launch_ids_.find(&segment);
+        if (launch != launch_ids_.end()) launch->second = ++flows_;
+      }
+    }
+    const TransferRates rates = TransferRatesOf(report);
+    for (const v1::Report::Engine& engine : report.engines()) {
+      AddEngine(report, engine, rates);
     }
     AddMemories(report);
   }
@@ -89,7 +105,8 @@ class TraceWriter {
     return event;
   }
 
-  void AddEngine(const v1::Report& report, const v1::Report::Engine& engine) {
+  void AddEngine(const v1::Report& report, const v1::Report::Engine& engine,
+                 const TransferRates& rates) {
     const std::vector<UnitSegments> units = SegmentsByUnit(engine);
     const bool empty =
         std::all_of(units.begin(), units.end(),
@@ -108,7 +125,42 @@ class TraceWriter {
       for (const v1::TimelineSegment* segment : units[unit]) {
         AddSlice(report, *segment, id);
       }
+      AddRate(CleanText(engine.units(static_cast<int>(unit))), units[unit],
+              rates, group);
     }
+  }
+
+  // How many bytes a second a unit moves, if it moves any.
+  void AddRate(const std::string& unit, const UnitSegments& segments,
+               const TransferRates& rates, uint64_t group) {
+    const bool moves = std::any_of(
+        segments.begin(), segments.end(),
+        [&](const auto* segment) { return rates.Of(*segment) > 0; });
+    if (!moves) return;
+    perfetto::TrackDescriptor& track =
+        NewTrack(absl::StrCat(unit, " bandwidth"));
+    track.set_parent_uuid(group);
+    track.set_sibling_order_rank(kAfterUnits);
+    track.mutable_counter()->set_unit_name("bytes/s");
+    const uint64_t id = track.uuid();
+    const auto count = [&](int64_t cycle, double bytes_per_cycle) {
+      constexpr double kMost = 9e18;
+      const double per_second = bytes_per_cycle / ns_per_cycle_ * 1e9;
+      AddEvent(id, cycle, perfetto::TrackEvent::TYPE_COUNTER)
+          .set_counter_value(std::llround(std::clamp(per_second, 0.0, kMost)));
+    };
+    int64_t end = -1;
+    for (const v1::TimelineSegment* segment : segments) {
+      if (end >= 0 && segment->begin() > end) count(end, 0);
+      const auto length =
+          static_cast<double>(segment->end() - segment->begin());
+      // A merged segment works for a part of its time.
+      count(segment->begin(),
+            rates.Of(*segment) *
+                (static_cast<double>(segment->busy_cycles()) / length));
+      end = segment->end();
+    }
+    count(end, 0);
   }
 
   void AddSlice(const v1::Report& report, const v1::TimelineSegment& segment,
@@ -125,6 +177,12 @@ class TraceWriter {
     annotate("begin_cycle", segment.begin());
     annotate("end_cycle", segment.end());
     annotate("busy_cycles", segment.busy_cycles());
+    const auto starts = launch_ids_.find(&segment);
+    if (starts != launch_ids_.end()) begin.add_flow_ids(starts->second);
+    const auto started = launches_.find(&segment);
+    if (started != launches_.end()) {
+      begin.add_terminating_flow_ids(launch_ids_.at(started->second));
+    }
     AddEvent(track, segment.end(), perfetto::TrackEvent::TYPE_SLICE_END);
   }
 
@@ -156,6 +214,10 @@ class TraceWriter {
   double ns_per_cycle_ = 1;
   uint64_t tracks_ = 0;
   int32_t groups_ = 0;
+  uint64_t flows_ = 0;
+  // Of the report that is added.
+  Launches launches_;
+  std::map<const v1::TimelineSegment*, uint64_t> launch_ids_;
 };
 
 }  // namespace

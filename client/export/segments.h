@@ -2,6 +2,7 @@
 #define EK_CLIENT_EXPORT_SEGMENTS_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "edgekiln/v1/report.pb.h"
@@ -20,6 +21,25 @@ std::vector<UnitSegments> SegmentsByUnit(const v1::Report::Engine& engine);
 // falls: a layer that starts before its predecessor counts from there on, and
 // so does one without segments.
 std::vector<int64_t> LayerStarts(const v1::Report& report);
+
+// Per segment in which an engine computes, the one in which the host has
+// launched it by writing its registers: the latest of the same layer that ended
+// before and has launched nothing else. Merged segments stand for several
+// launches. Points into `report`.
+using Launches =
+    std::map<const v1::TimelineSegment*, const v1::TimelineSegment*>;
+Launches LaunchesOf(const v1::Report& report);
+
+// Per layer and direction, bytes per cycle while DMA moves them: what the layer
+// moved over the cycles in which a DMA unit worked for it.
+struct TransferRates {
+  std::vector<double> read;
+  std::vector<double> written;
+
+  // Of a segment; 0 unless it is a transfer of a layer.
+  double Of(const v1::TimelineSegment& segment) const;
+};
+TransferRates TransferRatesOf(const v1::Report& report);
 
 }  // namespace edgekiln::client
 

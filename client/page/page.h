@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/page/html_page.h"
 #include "client/page/page_data.h"
 
 namespace edgekiln::client {
-
-// The largest page: mail and merge requests take it.
-inline constexpr int64_t kMaxPageBytes = int64_t{2} << 20;
 
 // Reports to look at, as one HTML file that loads nothing: data, style and
 // scripts are inside, and its Content-Security-Policy allows only these. The

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "client/export/segments.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
@@ -16,15 +15,6 @@
 
 namespace edgekiln::client {
 namespace {
-
-std::string JsonStrings(const std::vector<std::string>& texts) {
-  return absl::StrCat("[",
-                      absl::StrJoin(texts, ",",
-                                    [](std::string* out, const auto& text) {
-                                      *out += JsonString(text);
-                                    }),
-                      "]");
-}
 
 std::string VerdictJson(const v1::Report& report) {
   const Verdict verdict = VerdictOf(report);
@@ -95,15 +85,6 @@ std::string DiffJson(const PageReport& a, const PageReport& b, size_t index) {
                       "}");
 }
 
-// Outside of strings JSON has none of these characters.
-std::string InsideScript(absl::string_view json) {
-  return absl::StrReplaceAll(json, {{"<", "\\u003c"},
-                                    {">", "\\u003e"},
-                                    {"&", "\\u0026"},
-                                    {"\xE2\x80\xA8", "\\u2028"},
-                                    {"\xE2\x80\xA9", "\\u2029"}});
-}
-
 }  // namespace
 
 std::string PageData(const std::vector<PageReport>& reports) {
@@ -115,9 +96,8 @@ std::string PageData(const std::vector<PageReport>& reports) {
                             !reports[i].report.has_error();
     if (comparable) diffs.push_back(DiffJson(reports[0], reports[i], i));
   }
-  return InsideScript(absl::StrCat("{\"reports\":[", absl::StrJoin(shown, ","),
-                                   "],\"diffs\":[", absl::StrJoin(diffs, ","),
-                                   "]}"));
+  return absl::StrCat("{\"reports\":[", absl::StrJoin(shown, ","),
+                      "],\"diffs\":[", absl::StrJoin(diffs, ","), "]}");
 }
 
 }  // namespace edgekiln::client

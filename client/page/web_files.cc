@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace edgekiln::client {
 namespace {
@@ -13,13 +14,19 @@ struct WebFile {
 };
 
 // In the order of client/CMakeLists.txt: scripts use what stands before them.
-constexpr WebFile kFiles[] = {
-#include "client/page/web_files.inc"
+constexpr WebFile kReportFiles[] = {
+#include "client/page/report_files.inc"
+};
+constexpr WebFile kSweepFiles[] = {
+#include "client/page/sweep_files.inc"
 };
 
-std::string Joined(absl::string_view suffix) {
+std::string Joined(WebPage page, absl::string_view suffix) {
+  const absl::Span<const WebFile> files =
+      page == WebPage::kReport ? absl::Span<const WebFile>(kReportFiles)
+                               : absl::Span<const WebFile>(kSweepFiles);
   std::string out;
-  for (const WebFile& file : kFiles) {
+  for (const WebFile& file : files) {
     if (absl::EndsWith(file.name, suffix)) absl::StrAppend(&out, file.content);
   }
   return out;
@@ -27,12 +34,13 @@ std::string Joined(absl::string_view suffix) {
 
 }  // namespace
 
-std::string WebStyle() { return Joined(".css"); }
+std::string WebStyle(WebPage page) { return Joined(page, ".css"); }
 
-std::string WebScript() {
-  return absl::StrCat("(() => {\n\"use strict\";\n", Joined(".js"), "})();\n");
+std::string WebScript(WebPage page) {
+  return absl::StrCat("(() => {\n\"use strict\";\n", Joined(page, ".js"),
+                      "})();\n");
 }
 
-std::string WebBody() { return Joined(".html"); }
+std::string WebBody(WebPage page) { return Joined(page, ".html"); }
 
 }  // namespace edgekiln::client

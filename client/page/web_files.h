@@ -5,11 +5,12 @@
 
 namespace edgekiln::client {
 
-// The files of web/shared and web/report, as they go into a page.
+// Each has a folder below web/; what they share is in web/shared.
+enum class WebPage { kReport, kSweep };
 
-std::string WebStyle();   // All style sheets.
-std::string WebScript();  // All scripts, in one function.
-std::string WebBody();    // What the scripts fill in.
+std::string WebStyle(WebPage page);   // All style sheets.
+std::string WebScript(WebPage page);  // All scripts, in one function.
+std::string WebBody(WebPage page);    // What the scripts fill in.
 
 }  // namespace edgekiln::client
 

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
@@ -287,6 +288,13 @@ std::string ToJsonCompact(const Message& message) {
 }
 
 std::string JsonString(absl::string_view text) { return Quoted(text); }
+
+std::string JsonStrings(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  quoted.reserve(texts.size());
+  for (const std::string& text : texts) quoted.push_back(JsonString(text));
+  return absl::StrCat("[", absl::StrJoin(quoted, ","), "]");
+}
 
 std::string JsonNumber(double value) { return ShortestFloat(value); }
 

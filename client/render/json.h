@@ -24,6 +24,8 @@ namespace edgekiln::client {
 
 // `text`, which is UTF-8, in quotes.
 std::string JsonString(absl::string_view text);
+// ["a","b"].
+std::string JsonStrings(const std::vector<std::string>& texts);
 // The shortest text that reads back equal.
 std::string JsonNumber(double value);
 

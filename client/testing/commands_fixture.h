@@ -71,7 +71,8 @@ class CommandsTest : public testing::Test {
                                },
                            .style = style_,
                            .deadline = clock_.Monotonic() + line->timeout,
-                           .own_daemon = own_daemon_};
+                           .own_daemon = own_daemon_,
+                           .reachable = reachable_};
     return command(context);
   }
 
@@ -81,6 +82,7 @@ class CommandsTest : public testing::Test {
   FakeClock clock_;
   FakeConnection connection_;
   bool own_daemon_ = false;
+  absl::Status reachable_;  // As CommandContext has it.
   Style style_ = Style::Plain();
   std::string out_;
   std::string err_;  // Progress, as a log has it.

@@ -69,6 +69,7 @@ class FakeConnection final : public Connection {
     if (quarantine.stages().empty()) return absl::NotFoundError("no such");
     return quarantine.stages(0);
   }
+  absl::StatusOr<v1::DaemonStatus> GetStatus() override { return status; }
   absl::StatusOr<v1::Report> GetReport(const std::string&,
                                        int target) override {
     if (target >= static_cast<int>(reports.size())) {
@@ -154,6 +155,7 @@ class FakeConnection final : public Connection {
   v1::ValidateTargetResponse validation;
   std::map<std::string, std::string> blobs;
   v1::ListQuarantineResponse quarantine;
+  v1::DaemonStatus status;
   v1::SweepPlanned planned;
   v1::SweepRequest planned_sweep;  // By the last PlanSweep().
 

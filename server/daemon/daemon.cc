@@ -31,6 +31,7 @@
 #include "server/daemon/activity.h"
 #include "server/daemon/blobs/blob_services.h"
 #include "server/daemon/blobs/shared_checks.h"
+#include "server/daemon/daemon_status.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/quarantine.h"
@@ -53,6 +54,8 @@
 #include "server/daemon/net/descriptor_limit.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/daemon/state_folder.h"
+#include "server/daemon/status/metrics_server.h"
+#include "server/daemon/status/status_service.h"
 #include "server/executor.h"
 #include "server/stage_versions.h"
 #include "server/worker_secret.h"
@@ -106,6 +109,7 @@ class DaemonImpl : public Daemon {
       tick_stop_ = true;
     }
     tick_changed_.NotifyAll();
+    metrics_.reset();
     http_.reset();  // A client like any other.
     if (ticker_.joinable()) ticker_.join();
     if (health_.joinable()) health_.join();
@@ -170,7 +174,7 @@ class DaemonImpl : public Daemon {
         std::string secret,
         ReadOrMakeWorkerSecret(*files_, WorkerSecretFile(options_)));
     gate_.emplace(WorkerGateOptions{.secret = std::move(secret)}, clock_, log_);
-    if (options_.cache_limit_bytes > 0) StartEvicting();
+    StartEvicting();
     EK_ASSIGN_OR_RETURN(executor_, Executor::New(options_.job_threads));
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
@@ -218,6 +222,7 @@ class DaemonImpl : public Daemon {
     clients_.Add(NewReportsService(*store_, activity_));
     clients_.Add(NewModelsService(*questions_, *blobs_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
+    clients_.Add(NewDaemonService([this] { return Status(); }, activity_));
     // Not before: gRPC has threads from here on, and ThreadSanitizer does not
     // see how it orders them.
     const ConnectionBudget budget =
@@ -250,6 +255,13 @@ class DaemonImpl : public Daemon {
               clients_.address(), [this] { return Ready(); }, log_),
           "--http");
     }
+    if (!options_.metrics.empty()) {
+      EK_ASSIGN_OR_RETURN(
+          metrics_,
+          StartMetricsServer(
+              options_.metrics, [this] { return Status(); }, log_),
+          "--metrics");
+    }
     ticker_ = std::thread([this] { TickLoop(); });
     health_ = std::thread([this] { HealthLoop(); });
     return absl::OkStatus();
@@ -263,6 +275,9 @@ class DaemonImpl : public Daemon {
   }
   std::string http_address() const override {
     return http_ == nullptr ? "" : http_->address();
+  }
+  std::string metrics_address() const override {
+    return metrics_ == nullptr ? "" : metrics_->address();
   }
   void Drain() override {
     draining_ = true;
@@ -297,12 +312,16 @@ class DaemonImpl : public Daemon {
   }
 
   void StartEvicting() {
-    const int64_t limit = options_.cache_limit_bytes;
-    log_.Info("the cache is kept below ", limit >> 20, " MiB");
-    evictor_.Start({.limit_bytes = limit,
+    const bool limited = options_.cache_limit_bytes > 0;
+    if (limited) {
+      log_.Info("the cache is kept below ", options_.cache_limit_bytes >> 20,
+                " MiB");
+    }
+    evictor_.Start({.limit_bytes = options_.cache_limit_bytes,
                     .folders = {JoinPath(options_.state_folder, "blobs"),
                                 JoinPath(options_.state_folder, "results")},
-                    .needed = [this] { return StillNeededBy(*store_); }},
+                    .needed = [this] { return StillNeededBy(*store_); },
+                    .on_demand = !limited},
                    [this](const absl::StatusOr<cache::Evicted>& evicted) {
                      if (!evicted.ok()) {
                        log_.Warning("the cache: ", evicted.status().message());
@@ -391,6 +410,13 @@ class DaemonImpl : public Daemon {
     worker_health_.Report(WorkerHealth(facts), workers_.health());
   }
 
+  v1::DaemonStatus Status() {
+    return DescribeDaemon(
+        {options_, *manager_, *watchers_, *dispatcher_, *stages_, *quarantine_,
+         evictor_, clients_, workers_},
+        Ready(), started_, clock_.Now());
+  }
+
   // Whether jobs are taken.
   absl::Status Ready() {
     MutexLock lock(ready_mutex_);
@@ -429,6 +455,7 @@ class DaemonImpl : public Daemon {
 
   const DaemonOptions options_;
   Clock& clock_;
+  const absl::Time started_ = clock_.Now();
   Logger& log_;
   const std::unique_ptr<FileSystem> files_;
   cache::Evictor evictor_{*files_, clock_};
@@ -455,6 +482,7 @@ class DaemonImpl : public Daemon {
   Listener workers_;
   Listener clients_;
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<MetricsServer> metrics_;
   Mutex tick_mutex_;
   CondVar tick_changed_;
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
@@ -485,6 +513,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
   if (!options.http.empty()) {
     EK_RETURN_IF_ERROR(
         CheckExposure("--http", options.http, options.insecure_network));
+  }
+  if (!options.metrics.empty()) {
+    EK_RETURN_IF_ERROR(
+        CheckExposure("--metrics", options.metrics, options.insecure_network));
   }
   RaiseDescriptorLimit();
   DaemonOptions settled = options;

@@ -20,7 +20,8 @@ struct DaemonOptions {
   // "host:port", "[ipv6]:port" or "unix:/path". Port 0 picks one.
   std::string listen = "127.0.0.1:7433";
   std::string workers_listen = "127.0.0.1:7434";
-  std::string http;  // As `listen`, for people with curl; empty: none.
+  std::string http;     // As `listen`, for people with curl; empty: none.
+  std::string metrics;  // As `listen`, for Prometheus; empty: none.
   // Whether other machines may reach the addresses above.
   bool insecure_network = false;
   std::string state_folder;
@@ -67,7 +68,8 @@ class Daemon {
   // With the ports that were really taken.
   virtual const std::string& client_address() const = 0;
   virtual const std::string& worker_address() const = 0;
-  virtual std::string http_address() const = 0;  // Empty: there is none.
+  virtual std::string http_address() const = 0;     // Empty: no HTTP.
+  virtual std::string metrics_address() const = 0;  // Empty: no metrics.
   // Since when no client has called and no job has run; zero while one does.
   virtual absl::Duration IdleFor() = 0;
   // OK while the state folder is there. UNAVAILABLE once somebody has removed

@@ -33,6 +33,7 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
                          DaemonOptions& options) {
   if (!config.listen().empty()) options.listen = config.listen();
   if (!config.http().empty()) options.http = config.http();
+  if (!config.metrics().empty()) options.metrics = config.metrics();
   if (!config.workers_listen().empty()) {
     options.workers_listen = config.workers_listen();
   }

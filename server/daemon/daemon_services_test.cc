@@ -5,8 +5,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -292,6 +294,62 @@ std::string GetOver(const std::string& socket_path, const std::string& path) {
   }
   close(fd);
   return answer;
+}
+
+TEST_F(DaemonTest, SaysWhatItDoes) {
+  const auto worker = Worker();
+  Watch(Create(Profile()).id());
+  Watch(Create(Profile()).id());  // All is at hand now.
+  v1::DaemonStatus status;
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  // A job is told to have ended a moment before it is counted.
+  while ((!status.cache().has_bytes() || status.jobs().succeeded() < 2 ||
+          status.jobs().running() > 0) &&
+         absl::Now() < end) {
+    grpc::ClientContext context;
+    ASSERT_TRUE(daemon_stub_->GetStatus(&context, {}, &status).ok());
+  }
+  EXPECT_EQ(status.jobs().succeeded(), 2);
+  EXPECT_EQ(status.jobs().running(), 0);
+  EXPECT_EQ(status.refusal(), "");
+  EXPECT_EQ(status.workers_size(), 1);
+  int64_t executed = 0;
+  int64_t hit = 0;
+  for (const v1::DaemonStatus::Stage& stage : status.stages()) {
+    executed += stage.executed();
+    hit += stage.hit();
+  }
+  EXPECT_GT(executed, 3);
+  EXPECT_EQ(hit, executed);
+  EXPECT_EQ(executed, status.workers(0).succeeded());
+  EXPECT_GT(status.cache().bytes(), 4096);
+  EXPECT_GT(status.disk().free_bytes(), 0);
+  EXPECT_GT(status.process().resident_bytes(), 1'000'000);
+  EXPECT_EQ(status.process().client_connections(), 1);
+  EXPECT_EQ(status.process().worker_connections(), 1);
+  EXPECT_GE(status.now().seconds(), status.started().seconds());
+  daemon_->Drain();
+  grpc::ClientContext context;
+  ASSERT_TRUE(daemon_stub_->GetStatus(&context, {}, &status).ok());
+  EXPECT_NE(status.refusal(), "");
+}
+
+TEST_F(DaemonTest, SaysWhatItDoesUntilItsEnd) {
+  std::vector<std::thread> clients;
+  std::atomic<int> answers{0};
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&] {
+      v1::DaemonStatus status;
+      while (true) {
+        grpc::ClientContext context;
+        if (!daemon_stub_->GetStatus(&context, {}, &status).ok()) return;
+        ++answers;
+      }
+    });
+  }
+  while (answers < 100) absl::SleepFor(absl::Milliseconds(1));
+  Stop();
+  for (std::thread& client : clients) client.join();
 }
 
 TEST_F(DaemonTest, AnswersOverHttpWhereItIsAskedTo) {

@@ -80,7 +80,7 @@ absl::Status Listener::Start(const std::string& address, AcceptOptions options,
                       .fix = "start the daemon with --verbose to see why"});
   }
   address_ = sockets.address();
-  loop_ = StartAcceptLoop(
+  std::unique_ptr<AcceptLoop> loop = StartAcceptLoop(
       std::move(options), std::move(sockets),
       [this](int descriptor) {
         grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
@@ -89,11 +89,18 @@ absl::Status Listener::Start(const std::string& address, AcceptOptions options,
         acceptor_->HandleNewConnection(&connection);
       },
       clock, log);
+  MutexLock lock(loop_mutex_);
+  loop_ = std::move(loop);
   return absl::OkStatus();
 }
 
 void Listener::Shutdown() {
-  loop_.reset();
+  std::unique_ptr<AcceptLoop> ended;
+  {
+    MutexLock lock(loop_mutex_);
+    ended = std::move(loop_);
+  }
+  ended.reset();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "server/daemon/net/accept_loop.h"
 
 namespace edgekiln::server {
@@ -39,7 +40,11 @@ class Listener {
 
   // With the port that was taken.
   const std::string& address() const { return address_; }
-  // See AcceptLoop.
+  // See AcceptLoop; zeros before Start() and after Shutdown(). Thread-safe.
+  AcceptCounts Counts() {
+    MutexLock lock(loop_mutex_);
+    return loop_ == nullptr ? AcceptCounts() : loop_->Counts();
+  }
   absl::Status Check() { return loop_->Check(); }
   // Null before Start().
   grpc::HealthCheckServiceInterface* health() const;
@@ -48,6 +53,7 @@ class Listener {
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  Mutex loop_mutex_;  // Of the pointer, for Counts().
   std::unique_ptr<AcceptLoop> loop_;
   std::string address_;
 };

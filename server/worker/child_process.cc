@@ -21,6 +21,7 @@
 #include "server/worker/child_main.h"
 #include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"
+#include "server/worker/cpu_wait.h"
 #include "server/worker/spawn_child.h"
 #include "server/worker_limits.h"
 
@@ -50,6 +51,23 @@ absl::Status Timeout(absl::string_view where, absl::string_view what,
                     .where = std::string(where),
                     .limit = absl::FormatDuration(limit),
                     .fix = "raise the daemon's lease timeout"});
+}
+
+// Not the stage's fault: with a processor of its own it might have ended.
+absl::Status Starved(absl::string_view where, absl::Duration waited,
+                     absl::Duration limit) {
+  return MakeError(
+      absl::StatusCode::kDeadlineExceeded,
+      {.fault = Fault::kInfra,
+       .reason = "STAGE_STARVED",
+       .what = absl::StrCat(
+           "a stage was killed at its time limit, after it had waited ",
+           absl::FormatDuration(absl::Floor(waited, absl::Milliseconds(1))),
+           " for a processor"),
+       .where = std::string(where),
+       .limit = absl::FormatDuration(limit),
+       .fix = "give this worker's machine fewer --slots or less other work, or "
+              "raise the daemon's lease timeout"});
 }
 
 }  // namespace
@@ -211,8 +229,10 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Fail(
     const absl::Status& why, absl::string_view stage, absl::Duration timeout) {
   if (why.code() == absl::StatusCode::kUnavailable) return Died(stage);
   const std::string where = absl::StrCat("stage ", stage);
+  const absl::Duration waited = CpuWaitOf(pid_) - cpu_wait_before_;
   Kill();
   if (why.code() == absl::StatusCode::kDeadlineExceeded) {
+    if (waited > timeout / 2) return Starved(where, waited, timeout);
     return Timeout(where, "a stage took too long and was killed", timeout);
   }
   return MakeError(
@@ -270,6 +290,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   const absl::Duration begin = MessageChannel::Now();
   if (pid_ == 0) EK_RETURN_IF_ERROR(Start());
   LimitCpuTime(limits);
+  cpu_wait_before_ = CpuWaitOf(pid_);
   absl::StatusOr<v1::ChildReply::Result> result =
       Converse(request, limits, handlers);
   if (result.ok()) {

@@ -78,8 +78,9 @@ class ChildProcess {
   // errors. Errors, all of them Fault::kInfra and after the child is dead:
   // INTERNAL (it crashed; names stage and signal), CANCELLED
   // (`limits.cancel_fd` became readable),
-  // DEADLINE_EXCEEDED (`limits.deadline` passed, or its CPU time is used up),
-  // UNAVAILABLE (no process).
+  // DEADLINE_EXCEEDED (`limits.deadline` passed, its CPU time is used up,
+  // or it waited for a processor for most of the time), UNAVAILABLE (no
+  // process).
   // Also those of `handlers.supply`, as they are.
   absl::StatusOr<v1::ChildReply::Result> Execute(
       const v1::ChildRequest& request, absl::string_view stage,
@@ -120,6 +121,7 @@ class ChildProcess {
   std::unique_ptr<ScratchFolder> folder_;  // A builder's.
   std::unique_ptr<BuilderGuard> guard_;    // As well.
   absl::Duration cpu_limit_;               // Of the request under way.
+  absl::Duration cpu_wait_before_;         // See cpu_wait.h; when it began.
   std::unique_ptr<MessageChannel> channel_;
   absl::Status unsupplied_;  // Why the living child waits in vain.
 };

@@ -1,15 +1,18 @@
 #include "server/worker/confinement.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -230,6 +233,41 @@ TEST(ConfinementTest, CpuTimeEnds) {
   EXPECT_EQ(detail->fault, Fault::kInfra);
   EXPECT_NE(detail->limit, "");
   EXPECT_NE(detail->fix, "");
+}
+
+// Ten threads of ours want the only processor that the child may use.
+TEST(ConfinementTest, AStageThatGetsNoProcessorIsNotToBlame) {
+  if (!std::ifstream("/proc/self/schedstat").good()) {
+    GTEST_SKIP() << "the kernel does not say how long threads wait";
+  }
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  ChildProcess child(TestChild());
+  Living(child);
+  std::atomic<bool> over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 10; ++i) {
+    others.emplace_back([&over] {
+      while (!over) {
+      }
+    });
+  }
+  // This thread need not wait for them.
+  sched_setaffinity(0, sizeof(before), &before);
+  MessageChannel::Limits limits;
+  limits.deadline = MessageChannel::Now() + absl::Seconds(2);
+  const auto result = Let(child, Attempt::kBurn, limits);
+  over = true;
+  for (std::thread& other : others) other.join();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(GetErrorDetail(result.status())->reason, "STAGE_STARVED")
+      << result.status();
 }
 
 TEST(ConfinementTest, ProbeTellsWhatIsActive) {

@@ -257,7 +257,9 @@ TEST_F(LeaseExecutorTest, TimeoutOfTheLease) {
   v1::DaemonMessage::Lease lease = Forever(1);
   lease.set_timeout_ms(200);
   executor.Add(lease, sink_);
-  EXPECT_EQ(sink_->Await(1).infra_error().reason(), "STAGE_TIMEOUT");
+  const std::string reason = sink_->Await(1).infra_error().reason();
+  // The latter on a machine that has much to do.
+  EXPECT_TRUE(reason == "STAGE_TIMEOUT" || reason == "STAGE_STARVED") << reason;
 }
 
 v1::DaemonMessage::Lease BuildLease(v1::DaemonMessage::Lease lease) {

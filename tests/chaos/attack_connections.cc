@@ -1,10 +1,7 @@
 // Point 1: connections. Plain ones beyond any limit, HTTP/2 that stops halfway
 // through its first frames, and calls whose answers nobody reads.
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "tests/chaos/attack_calls.h"
 #include "tests/chaos/attacker.h"
+#include "tests/chaos/plain_connection.h"
 #include "tests/chaos/requests.h"
 
 namespace edgekiln::chaos {
@@ -61,24 +58,6 @@ std::string Opening(int number) {
     default:  // Headers that do not end.
       return kPreface + Frame(0, 4, 0, 0) + Frame(1, /*type=*/1, 0, 1) + "\x88";
   }
-}
-
-// Connects without waiting; -1 if even that fails.
-int StartConnecting(const std::string& address) {
-  int port = 0;
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos ||
-      !absl::SimpleAtoi(address.substr(colon + 1), &port)) {
-    return -1;
-  }
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  sockaddr_in to = {};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to));
-  return fd;
 }
 
 absl::Status StateOf(int fd) {

@@ -76,6 +76,7 @@ void Define(CLI::App& app, Flags& flags) {
   attack->add_option("--address", flags.target.address)->required();
   attack->add_option("--workers-address", flags.target.workers_address)
       ->required();
+  attack->add_option("--http-address", flags.target.http_address)->required();
   attack->add_option("--folder", flags.target.folder)->required();
   attack->add_option("--seed", flags.target.seed)->required();
 }

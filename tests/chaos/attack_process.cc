@@ -58,6 +58,8 @@ absl::StatusOr<std::unique_ptr<AttackProcess>> AttackProcess::Start(
                                       target.address,
                                       "--workers-address",
                                       target.workers_address,
+                                      "--http-address",
+                                      target.http_address,
                                       "--folder",
                                       target.folder,
                                       "--seed",

@@ -49,6 +49,7 @@ FarmOptions FarmUnderAttack(const AttackOptions& options) {
   farm.bin = options.bin;
   farm.workers = kWorkers;
   farm.listening = Listening::kTcp;
+  farm.http = true;
   farm.max_descriptors = 1024;
   farm.config = "lease_timeout_ms: 15000\n";
   farm.worker_arguments = {"--slots", "2", "--memory-limit", "1GiB"};
@@ -203,6 +204,7 @@ class AttackSuite {
       const AttackTarget target = {
           .address = attacked.address(),
           .workers_address = attacked.workers_address(),
+          .http_address = attacked.http_address(),
           .folder = scratch_.At(absl::StrCat("attack-", attacker.name)),
           .seed = rng_.Next()};
       EK_ASSIGN_OR_RETURN(auto process, AttackProcess::Start(attacker, target));

@@ -32,6 +32,8 @@ const std::vector<Attacker>& Attackers() {
        AttackConnections},
       {"descriptions", "models whose descriptions are larger than a message",
        AttackDescriptions},
+      {"http", "endless headers, hard bodies and unread answers over HTTP",
+       AttackHttp},
       {"targets", "jobs with 256 targets, thousands of watchers",
        AttackTargets},
       {"requests", "huge fields, ListJobs storms, many queued jobs",

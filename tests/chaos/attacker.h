@@ -33,6 +33,7 @@ struct Tally {
 struct AttackTarget {
   std::string address;          // Of the daemon, for clients.
   std::string workers_address;  // Of the daemon, for workers.
+  std::string http_address;     // Of the daemon, for people with curl.
   std::string folder;           // Of the attacker's own files; exists.
   uint64_t seed = 1;
 };
@@ -70,6 +71,7 @@ const Attacker* FindAttacker(absl::string_view name);
 // Each in a file of its own.
 void AttackConnections(Attack& attack);
 void AttackDescriptions(Attack& attack);
+void AttackHttp(Attack& attack);
 void AttackTargets(Attack& attack);
 void AttackRequests(Attack& attack);
 void AttackUploads(Attack& attack);

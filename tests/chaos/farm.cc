@@ -165,6 +165,11 @@ absl::Status Farm::SpawnDaemon() {
                                       "--ready-file",
                                       ready,
                                       "--verbose"};
+  if (options_.http) {
+    command.insert(
+        command.end(),
+        {"--http", http_address_.empty() ? "127.0.0.1:0" : http_address_});
+  }
   if (!options_.config.empty()) {
     const std::string config = scratch_.At("config.txtpb");
     std::ofstream(config) << options_.config;
@@ -200,6 +205,7 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
   std::ifstream lines(ready);
   std::getline(lines, address_);
   std::getline(lines, workers_address_);
+  if (options_.http) std::getline(lines, http_address_);
   return took;
 }
 

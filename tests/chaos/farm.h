@@ -43,6 +43,7 @@ struct FarmOptions {
   std::string bin;  // Folder of the programs.
   int workers = 0;
   Listening listening = Listening::kUnix;
+  bool http = false;  // On a free loopback port, too.
   // Whether a kill of the daemon takes with it what was not synced, as a power
   // failure would.
   bool drop_unsynced = false;
@@ -81,6 +82,8 @@ class Farm {
   const std::string& address() const { return address_; }
   // As --connect of a worker takes it.
   const std::string& workers_address() const { return workers_address_; }
+  // As a browser has it, without "http://"; empty: none.
+  const std::string& http_address() const { return http_address_; }
   pid_t daemon_pid() const { return daemon_; }
   const std::vector<pid_t>& worker_pids() const { return workers_; }
   // Whether the daemon runs; one that ended by itself does not.
@@ -106,6 +109,7 @@ class Farm {
   Dropped dropped_;
   std::string address_;
   std::string workers_address_;
+  std::string http_address_;
   pid_t daemon_ = 0;  // 0: not running.
   std::vector<pid_t> workers_;
 };

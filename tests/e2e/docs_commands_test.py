@@ -24,7 +24,7 @@ PROGRAMS = ("edgekiln", "edgekilnd", "edgekiln-worker")
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:%s)\s+[a-z-]" % "|".join(PROGRAMS))
 
 # Pages with commands that need several machines, or other programs.
-NOT_HERE = {"docs/hosting.md", "docs/api.md", "docs/http.md"}
+NOT_HERE = {"docs/hosting.md", "docs/api.md", "docs/http.md", "docs/metrics.md"}
 
 
 def pages():

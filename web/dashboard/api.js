@@ -32,6 +32,7 @@ const Api = (() => {
     quarantine: () => get("/v1/quarantine"),
     release: (id) => post(path("quarantine", id) + ":release"),
     targets: () => get("/v1/targets"),
+    daemon: () => get("/v1/daemon"),
     ready: () => get("/readyz"),
   };
 })();

@@ -1,5 +1,6 @@
 // Which page is open, and whether the daemon takes jobs.
-const PAGES = [["#/jobs", "Jobs"], ["#/targets", "Targets"], ["#/quarantine", "Quarantine"]];
+const PAGES = [["#/jobs", "Jobs"], ["#/daemon", "Daemon"], ["#/targets", "Targets"],
+  ["#/quarantine", "Quarantine"]];
 const HEALTH_MS = 5000;
 const main = document.getElementById("main");
 const health = Dom.h("span", { class: "health", role: "status" }, "");
@@ -22,7 +23,8 @@ function open() {
       { href, "aria-current": href === here[0] && "page" }, title))),
     Dom.h("li", { class: "health" }, health)));
   document.title = `edgekiln: ${here[1].toLowerCase()}`;
-  if (page === "targets") close = Others.targets(main);
+  if (page === "daemon") close = Daemon.open(main);
+  else if (page === "targets") close = Others.targets(main);
   else if (page === "quarantine") close = Others.quarantine(main);
   else if (page === "jobs" && id) close = Job.open(main, decoded(id));
   else close = Jobs.open(main);

@@ -74,11 +74,6 @@ const Job = (() => {
     : h("ul", { class: "log" }, state.lines.map(({ time, text, level }) =>
       h("li", { class: level }, Parts.when(time), " ", Format.clean(text)))));
 
-  function tile(label, value, extra = "") {
-    return h("div", { class: "tile" }, h("div", { class: "label" }, label),
-      h("div", { class: "value" }, value), h("div", { class: "extra" }, extra));
-  }
-
   function reportOf(report, index) {
     const totals = report.totals || {};
     const cycles = Api.number(totals.cycles);
@@ -93,10 +88,10 @@ const Job = (() => {
     return h("section", { id: `report${index}` },
       h("h2", {}, "On ", Parts.name(report.target_name)),
       h("div", { class: "tiles" },
-        tile("Cycles", Format.group(cycles), Format.lower(totals.fidelity || "")),
-        tile("Latency", Format.latency(totals.latency_ms)),
-        tile("MACs", Format.group(Api.number(totals.macs))),
-        exact ? tile("Bit-exact", mismatches === 0 ? "yes" : "no",
+        Parts.tile("Cycles", Format.group(cycles), Format.lower(totals.fidelity || "")),
+        Parts.tile("Latency", Format.latency(totals.latency_ms)),
+        Parts.tile("MACs", Format.group(Api.number(totals.macs))),
+        exact ? Parts.tile("Bit-exact", mismatches === 0 ? "yes" : "no",
           `${Format.group(Api.number(exact.outputs_compared))} values compared`) : null),
       Parts.table("Layers", ["Layer", "Op", "Engine", ["Cycles", "number"], ["Share", "number"]],
         layers, report.whole ? "Too many layers for this page: `edgekiln report html` has them."

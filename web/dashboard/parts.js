@@ -21,11 +21,16 @@ const Parts = (() => {
     if (rows.length === 0) return h("p", { class: "muted" }, empty);
     const cell = (tag) => (one) => (Array.isArray(one)
       ? h(tag, { class: one[1] }, one[0]) : h(tag, {}, one));
-    return h("div", { class: "scroll" }, h("table", {},
+    return h("div", { class: "scroll", tabindex: "0", role: "region",
+      "aria-label": `${label}, table` }, h("table", {},
       h("caption", { class: "hidden-label" }, label),
       h("thead", {}, h("tr", {}, titles.map(cell("th")))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell("td")))))));
   }
+
+  const tile = (label, value, extra = "") => h("div", { class: "tile" },
+    h("div", { class: "label" }, label), h("div", { class: "value" }, value),
+    h("div", { class: "extra" }, extra));
 
   const problem = (error) => h("p", { class: "callout bad", role: "alert" },
     Format.clean(error.message || String(error)));
@@ -39,5 +44,5 @@ const Parts = (() => {
     host.replaceChildren(...fresh.childNodes);
   }
 
-  return { over, name, badge, when, took, table, problem, replace };
+  return { over, name, badge, when, took, table, tile, problem, replace };
 })();

@@ -109,7 +109,8 @@ const Accuracy = (() => {
         style: { "background-color": `rgba(var(${tint}), ${(0.12 + 0.6 * part).toFixed(3)})` } },
       Format.group(count));
     };
-    return h("div", { class: "scroll" }, h("table", { class: "matrix" },
+    return h("div", { class: "scroll", tabindex: "0", role: "region",
+      "aria-label": "Confusion matrix, table" }, h("table", { class: "matrix" },
       h("caption", {}, "Rows: labels. Columns: classes of the chip."),
       h("thead", {}, h("tr", {}, h("td", {}), classes.map((c) => h("th", { scope: "col" }, c)))),
       h("tbody", {}, classes.map((label) => h("tr", {}, h("th", { scope: "row" }, label),

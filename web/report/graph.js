@@ -122,7 +122,8 @@ const Graph = (() => {
       for (const group of groups) group.folded = folded && group.layers.length > 1;
       update();
     } }, folded ? "fold all" : "unfold all");
-    const scroll = h("div", { class: view.layers.length > UNFOLDED ? "scroll tall" : null }, host);
+    const scroll = view.layers.length > UNFOLDED ? h("div", { class: "scroll tall", tabindex: "0",
+      role: "region", "aria-label": "Graph, rows" }, host) : h("div", {}, host);
     const tools = groups.some((group) => group.layers.length > 1)
       ? h("div", { class: "tools" }, foldAll(true), foldAll(false)) : null;
     return Panel.section("graph", "Graph",

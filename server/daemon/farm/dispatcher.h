@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
+#include "edgekiln/v1/daemon.pb.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/daemon/fairness/wait_estimate.h"
 #include "server/daemon/farm/action_queue.h"
@@ -117,6 +118,8 @@ class Dispatcher : public LeaseSource {
 
   void SetWorkersAddress(const std::string& address);
   int WorkerCount(v1::WorkerRole role);
+  // Adds the workers and the number of leases without one.
+  void Describe(v1::DaemonStatus& status);
   // Results that came too late or from the wrong worker.
   int64_t refused_results();
 

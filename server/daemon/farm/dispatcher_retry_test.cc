@@ -217,6 +217,17 @@ TEST_F(DispatcherRetryTest, ATimeOutIsTriedTwiceAndSaysHowLongItTook) {
       << outcome.done->status();
 }
 
+TEST_F(DispatcherRetryTest, AStageWithoutAProcessorIsNotQuarantined) {
+  const Worker worker = Connect();
+  Outcome& outcome = Submit("slow");
+  for (int i = 0; i < 5; ++i) {
+    Fail(worker, "STAGE_STARVED", "it waited for a processor");
+    EXPECT_EQ(outcome.reason(), "unfinished");
+  }
+  Fail(worker, "STAGE_STARVED", "it waited for a processor");
+  EXPECT_EQ(outcome.reason(), "STAGE_STARVED");
+}
+
 TEST_F(DispatcherRetryTest, ACompilerThatHangsIsTriedTwice) {
   const Worker worker = Connect();
   Outcome& outcome = Submit("slow");

@@ -121,6 +121,26 @@ TEST_F(DispatcherTest, GivesALeaseAndItsResultBack) {
   EXPECT_EQ((*outcome.done)->elapsed, absl::Seconds(3));
 }
 
+TEST_F(DispatcherTest, DescribesWorkersAndWhatTheyDo) {
+  FakeLink& link = NewLink();
+  const uint64_t worker = Connect(link, /*slots=*/2);
+  for (int i = 0; i < 4; ++i) Submit(NewOutcome());
+  ASSERT_EQ(link.leases.size(), 2u);
+  clock_.Advance(absl::Seconds(3));
+  Answer(worker, link.leases[0]);
+  ASSERT_EQ(link.leases.size(), 3u);
+  clock_.Advance(absl::Seconds(2));
+  v1::DaemonStatus status;
+  dispatcher_->Describe(status);
+  EXPECT_EQ(status.waiting_leases(), 1);
+  ASSERT_EQ(status.workers_size(), 1);
+  EXPECT_EQ(status.workers(0).ShortDebugString(),
+            "name: \"w\" roles: COMPILE_ROLE slots: 2 used_slots: 2 "
+            "silent_seconds: 2 connected_seconds: 5 succeeded: 1 "
+            "leases { stage: \"tile\" seconds: 5 } "
+            "leases { stage: \"tile\" seconds: 2 }");
+}
+
 TEST_F(DispatcherTest, RespectsSlotsAndRoles) {
   FakeLink& compiler = NewLink();
   FakeLink& simulator = NewLink();

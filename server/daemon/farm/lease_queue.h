@@ -42,6 +42,7 @@ class LeaseQueue {
   }
   bool Contains(uint64_t lease_id) const { return queue_.Contains(lease_id); }
   bool empty() const { return queue_.empty(); }
+  size_t size() const { return queue_.size(); }
   // Whether leases of classes after that one wait.
   bool HasAfter(v1::JobClass job_class) const {
     return queue_.HasAfter(job_class);

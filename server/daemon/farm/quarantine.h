@@ -55,6 +55,11 @@ class Quarantine {
   absl::StatusOr<v1::ListQuarantineResponse> List(
       const v1::ListQuarantineRequest& request) const;
 
+  int size() const {
+    MutexLock lock(mutex_);
+    return static_cast<int>(stages_.size());
+  }
+
   // `id`: a key, or at least eight digits that begin only one. The answer is
   // what was released, also to a call that comes again because its answer was
   // lost: what was released lately counts as released. Errors: NOT_FOUND,

@@ -27,8 +27,8 @@ FailureKind KindOf(const v1::ErrorDetail& error) {
       reason == "STAGE_CRASHED") {
     return FailureKind::kDeterministic;
   }
-  if (reason == "STAGE_KILLED" || reason == "WORKER_OUT_OF_MEMORY" ||
-      reason == "WORKER_NO_PROCESS") {
+  if (reason == "STAGE_KILLED" || reason == "STAGE_STARVED" ||
+      reason == "WORKER_OUT_OF_MEMORY" || reason == "WORKER_NO_PROCESS") {
     return FailureKind::kMachine;
   }
   const bool exhausted =

@@ -18,7 +18,7 @@ enum class FailureKind {
   // Time-out of a stage or of a compiler, or a crash that nobody outside has
   // caused.
   kDeterministic,
-  kMachine,   // Killed from outside, or the machine ran out of memory.
+  kMachine,   // Killed from outside, or no memory or processor was free.
   kDiskFull,  // Outputs had no room.
   kOther,     // Any other failure of ours.
 };

@@ -134,11 +134,13 @@ void WorkerTable::LetGo(uint64_t lease_id) {
 void WorkerTable::Succeeded(uint64_t id, int kind, absl::Duration took) {
   speeds_.Record(id, kind, took);
   ConnectedWorker& worker = workers_.at(id);
+  ++worker.succeeded;
   worker.window = std::min(worker.window + 1, worker.slots);
 }
 
 void WorkerTable::Failed(uint64_t id, absl::Duration now) {
   ConnectedWorker& worker = workers_.at(id);
+  ++worker.failures;
   worker.failed = now;
   worker.window = std::max(1, worker.window / 2);
 }
@@ -150,12 +152,15 @@ ConnectedWorker& WorkerTable::Add(uint64_t id,
   ConnectedWorker& worker = workers_[id];
   worker.link = link;
   worker.name = SanitizeText(hello.name(), 256);
-  for (const int role : hello.roles()) {
-    worker.roles.push_back(static_cast<v1::WorkerRole>(role));
+  for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
+    const bool has = std::find(hello.roles().begin(), hello.roles().end(),
+                               role) != hello.roles().end();
+    if (has) worker.roles.push_back(role);
   }
   worker.SetCompilers(hello);
   worker.slots = slots;
   worker.window = std::min(slots, kFirstWindow);
+  worker.connected = now;
   worker.last_heard = now;
   return worker;
 }

@@ -31,7 +31,10 @@ struct ConnectedWorker {
   // Leases it may hold now, at most `slots`: few until it has answered some,
   // fewer after a failure, so that nobody gets all that waits by asking for it.
   int window = 0;
+  absl::Duration connected;
   absl::Duration last_heard;
+  int64_t succeeded = 0;  // Leases.
+  int64_t failures = 0;
   absl::Duration failed = -absl::InfiniteDuration();  // The last time.
   SlotHolds holds;
   // Cancelled leases it has not answered for yet, and since when.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
+#include "edgekiln/v1/daemon.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "google/protobuf/stubs/common.h"
 #include "google/protobuf/util/json_util.h"
@@ -92,6 +93,7 @@ absl::Status SetField(const FieldDescriptor& field, const std::string& value,
 const MethodDescriptor* MethodNamed(absl::string_view name) {
   // The linker leaves out messages that nobody mentions.
   google::protobuf::LinkMessageReflection<v1::GetJobRequest>();
+  google::protobuf::LinkMessageReflection<v1::GetStatusRequest>();
   google::protobuf::LinkMessageReflection<reapi::FindMissingBlobsRequest>();
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
       std::string(name));

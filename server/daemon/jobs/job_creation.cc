@@ -154,13 +154,17 @@ bool JobManager::StoreRecalled(const CreationPtr& creation) {
       RecallJob(creation->job, stages_, clock_);
   if (!recalled.has_value()) return false;
   std::string end = DescribeEnd(recalled->job);
-  journal_.CreateEnded(
-      std::move(recalled->job), std::move(recalled->events),
-      std::move(recalled->reports),
-      [this, creation, end = std::move(end)](const absl::Status& stored) {
-        if (stored.ok()) log_.Info(end);
-        OnStored(creation, stored);
-      });
+  const v1::JobState state = recalled->job.state();
+  journal_.CreateEnded(std::move(recalled->job), std::move(recalled->events),
+                       std::move(recalled->reports),
+                       [this, creation, state,
+                        end = std::move(end)](const absl::Status& stored) {
+                         if (stored.ok()) {
+                           Count(state);
+                           log_.Info(end);
+                         }
+                         OnStored(creation, stored);
+                       });
   return true;
 }
 

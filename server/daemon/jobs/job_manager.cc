@@ -270,7 +270,13 @@ void JobManager::Finish(const ActivePtr& active, JobResult result) {
         ended_.NotifyAll();
         for (const auto& over : awaited) over();
       });
+  Count(job.state());
   log_.Info(DescribeEnd(job));
+}
+
+void JobManager::Count(v1::JobState state) {
+  MutexLock lock(mutex_);
+  ++over_[state];
 }
 
 JobManager::ActivePtr JobManager::Find(const std::string& id) {
@@ -388,6 +394,19 @@ void JobManager::Tick() {
 bool JobManager::Busy() {
   MutexLock lock(mutex_);
   return !active_.empty() || storing_ > 0;
+}
+
+void JobManager::Describe(v1::DaemonStatus::Jobs& jobs) {
+  MutexLock lock(mutex_);
+  jobs.set_running(static_cast<int>(queue_.running()));
+  jobs.set_queued(static_cast<int>(queue_.size()));
+  jobs.set_sweeps_running(static_cast<int>(sweeps_.running()));
+  jobs.set_sweeps_queued(static_cast<int>(sweeps_.size()));
+  jobs.set_max_running(options_.max_running);
+  jobs.set_max_queued(options_.max_queued);
+  jobs.set_succeeded(over_[v1::SUCCEEDED]);
+  jobs.set_failed(over_[v1::FAILED]);
+  jobs.set_cancelled(over_[v1::CANCELLED]);
 }
 
 }  // namespace edgekiln::server

@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "cache/blob_store.h"
 #include "cache/disk_space.h"
+#include "edgekiln/v1/daemon.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/compile_job.h"
 #include "server/daemon/jobs/active_job.h"
@@ -87,6 +88,8 @@ class JobManager {
   void Tick();
   // Whether any job is queued or running.
   bool Busy();
+  // Sets all but `watchers`.
+  void Describe(v1::DaemonStatus::Jobs& jobs);
 
  private:
   class RunningSweep;
@@ -123,6 +126,8 @@ class JobManager {
   void End(const ActivePtr& active, const absl::Status& why,
            const std::string& superseded_by = "");
   void ForgetOldJobs();
+  // That it is over.
+  void Count(v1::JobState state);
   ActivePtr Find(const std::string& id);
   std::vector<ActivePtr> AllActive();
 
@@ -157,6 +162,7 @@ class JobManager {
   // Jobs on their way to the disk.
   int storing_ ABSL_GUARDED_BY(mutex_) = 0;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<v1::JobState, int64_t> over_ ABSL_GUARDED_BY(mutex_);
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, int> storing_of_ ABSL_GUARDED_BY(mutex_);  // By client.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -60,6 +60,7 @@ class JobQueue {
                int coming_of_client) const;
 
   size_t size() const { return queue_.size(); }
+  size_t running() const { return running_.size(); }
 
  private:
   struct Entry {

@@ -37,6 +37,11 @@ class JobWatchers {
 
   // To be called several times a second.
   void Tick();
+  // Calls under way.
+  int count() {
+    MutexLock lock(mutex_);
+    return watchers_;
+  }
 
   // What the method returns to gRPC, which hands over and takes bytes as they
   // are (WithRawCallbackMethod_WatchJob). The stream ends with the job, with

@@ -41,6 +41,11 @@ std::optional<RecalledJob> RecallJob(const v1::Job& job, StageRunner& stages,
   if (!result->status.ok() && !IsUsersError(result->status)) {
     return std::nullopt;
   }
+  for (const v1::Report::Stage& record : recalled.records()) {
+    v1::DaemonStatus::Stage hit;
+    hit.set_hit(1);
+    stages.counts().Add(record.name(), hit);
+  }
   RecalledJob out;
   out.job = job;
   *out.job.mutable_started() = ToTimestamp(clock.Now());

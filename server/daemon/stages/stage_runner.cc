@@ -446,6 +446,8 @@ void StageRunner::Land(const std::shared_ptr<Flight>& flight,
     const auto it = flights_.find(flight->key);
     if (it != flights_.end() && it->second == flight) flights_.erase(it);
   }
+  CountLanding(flight->call.name, outcome, hit,
+               static_cast<int64_t>(tickets.size()));
   // Nobody else has any news for them now.
   for (size_t i = 0; i < tickets.size(); ++i) {
     const bool last = i + 1 == tickets.size();
@@ -453,6 +455,23 @@ void StageRunner::Land(const std::shared_ptr<Flight>& flight,
     ticket.Put(ticket.End(last ? std::move(outcome) : outcome, hit));
     ticket.Deliver();
   }
+}
+
+void StageRunner::CountLanding(const std::string& name,
+                               const absl::StatusOr<LeaseOutcome>& outcome,
+                               bool hit, int64_t askers) {
+  v1::DaemonStatus::Stage more;
+  if (!outcome.ok()) {
+    more.set_failed(askers);
+  } else if (hit) {
+    more.set_hit(askers);
+  } else {
+    more.set_executed(1);
+    more.set_joined(std::max<int64_t>(askers - 1, 0));
+    more.set_cpu_seconds(outcome->cpu_seconds);
+    more.set_wall_seconds(absl::ToDoubleSeconds(outcome->elapsed));
+  }
+  counts_.Add(name, more);
 }
 
 void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
@@ -474,6 +493,9 @@ void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
       }
     }
   }
+  v1::DaemonStatus::Stage cancelled;
+  cancelled.set_failed(1);
+  counts_.Add(ticket->name, cancelled);
   ticket->Deliver();
   if (lease_id != 0) leases_.Cancel(lease_id);
 }

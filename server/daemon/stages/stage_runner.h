@@ -22,6 +22,7 @@
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "server/daemon/stages/lease_source.h"
+#include "server/daemon/stages/stage_counts.h"
 #include "server/job_context.h"
 #include "server/stage_versions.h"
 
@@ -79,6 +80,10 @@ class StageRunner {
   // else null, and it must be started.
   cache::SharedStageResult Recall(const StageCall& call);
 
+  // Of all stages that were started. Those that were only recalled are to be
+  // added by the job that is made of them.
+  StageCounts& counts() { return counts_; }
+
  private:
   struct Ticket;
   struct Flight;
@@ -100,6 +105,9 @@ class StageRunner {
   absl::Status FindLostInput(const Flight& flight);
   void Land(const std::shared_ptr<Flight>& flight,
             absl::StatusOr<LeaseOutcome> outcome, bool hit);
+  void CountLanding(const std::string& name,
+                    const absl::StatusOr<LeaseOutcome>& outcome, bool hit,
+                    int64_t askers);
   void Abandon(const std::shared_ptr<Ticket>& ticket, const absl::Status& why);
   static void DeliverAll(const std::vector<std::shared_ptr<Ticket>>& tickets);
 
@@ -108,6 +116,7 @@ class StageRunner {
   LeaseSource& leases_;
   Logger& log_;
   const StageVersions versions_;
+  StageCounts counts_;
   Mutex mutex_;
   // By stage key. mutex_ guards what changes in a flight as well.
   std::map<std::string, std::shared_ptr<Flight>> flights_

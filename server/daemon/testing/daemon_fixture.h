@@ -13,6 +13,7 @@
 
 #include "base/digest.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "edgekiln/v1/daemon.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "gtest/gtest.h"
@@ -48,6 +49,7 @@ class DaemonTest : public testing::Test {
     reports_ = v1::Reports::NewStub(channel);
     models_ = v1::Models::NewStub(channel);
     targets_ = v1::Targets::NewStub(channel);
+    daemon_stub_ = v1::Daemon::NewStub(channel);
     cas_ = reapi::ContentAddressableStorage::NewStub(channel);
     bytes_ = bs::ByteStream::NewStub(channel);
   }
@@ -187,6 +189,7 @@ class DaemonTest : public testing::Test {
   std::unique_ptr<v1::Reports::Stub> reports_;
   std::unique_ptr<v1::Models::Stub> models_;
   std::unique_ptr<v1::Targets::Stub> targets_;
+  std::unique_ptr<v1::Daemon::Stub> daemon_stub_;
   std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;
   std::unique_ptr<bs::ByteStream::Stub> bytes_;
 };

@@ -1,0 +1,58 @@
+#ifndef EK_CLIENT_CHECK_BASELINES_H_
+#define EK_CLIENT_CHECK_BASELINES_H_
+
+// Baselines as files in the user's repository: one for each cell, as `report
+// baseline` writes it, and a list of those that `check` has written, which are
+// the only ones that it removes.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "client/check/project.h"
+
+namespace edgekiln::client {
+
+// Of one project. Errors are usage errors that name the file. Not thread-safe.
+class Baselines {
+ public:
+  // Both must outlive it.
+  Baselines(const ProjectFile& project, FileSystem& files);
+
+  // The path of a file that NameCells() named.
+  std::string PathOf(const std::string& name) const;
+  // Its bytes; nothing if there is no such file.
+  absl::StatusOr<std::optional<std::string>> Read(const std::string& name);
+  // Those that were written for cells which are not among `cells`.
+  absl::StatusOr<std::vector<std::string>> Stale(
+      const std::set<std::string>& cells);
+
+  struct Changes {
+    std::vector<std::string> written;  // Paths; not of files that are the same.
+    std::vector<std::string> removed;
+  };
+  // Makes the files of `bytes`, by name, hold these bytes, and removes what is
+  // stale. All new contents are on disk before the first file gets its name.
+  // `cells`: all cells there are; what is not in `bytes` stays as it is.
+  absl::StatusOr<Changes> Update(
+      const std::map<std::string, std::string>& bytes,
+      const std::set<std::string>& cells);
+
+ private:
+  absl::StatusOr<std::set<std::string>> ReadList();
+  std::string ListText(const std::set<std::string>& names) const;
+
+  FileSystem& files_;
+  const std::string folder_;
+  const std::string project_name_;  // Of the file, without its folder.
+  const std::string list_;          // Path.
+};
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_CHECK_BASELINES_H_
