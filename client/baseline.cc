@@ -8,7 +8,7 @@
 namespace edgekiln::client {
 namespace {
 
-// What one run or its caller put in; the rest is the same for everybody.
+// What one run or its caller put in; the rest is the same in every run.
 std::set<std::string> VolatileFields() { return {"job_id", "stages", "gates"}; }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -130,7 +131,6 @@ SweepRows::SweepRows(const v1::SweepRequest& request) {
   for (const v1::SweepGroup& group : request.groups()) {
     gates_.push_back(GatesOf(group.gates()));
   }
-  met_memories_.resize(gates_.size());
 }
 
 void JudgeReport(Gates gates, v1::Report& report) {
@@ -148,10 +148,6 @@ void JudgeReport(Gates gates, v1::Report& report) {
 void SweepRows::Judge(v1::SweepRow& row) {
   const auto group = static_cast<size_t>(row.group());
   if (row.state() != v1::SweepRow::DONE || group >= gates_.size()) return;
-  for (const MemoryLimit& limit : gates_[group].max_memory) {
-    if (!HasMemory(row.report(), limit.memory)) continue;
-    met_memories_[group].insert(limit.memory);
-  }
   JudgeReport(gates_[group], *row.mutable_report());
   if (!CheckGates({row.report()}).ok()) ++gates_failed_;
 }
@@ -197,16 +193,31 @@ absl::Status SweepRows::Outcome() const {
   const std::vector<v1::SweepRow> rows = InOrder();
   EK_RETURN_IF_ERROR(CellsFailed(rows, /*ours=*/true));
   EK_RETURN_IF_ERROR(CellsFailed(rows, /*ours=*/false));
+  std::map<int, const v1::SweepRow*> by_cell;
+  for (const v1::SweepRow& row : rows) by_cell[row.cell()] = &row;
   std::vector<v1::Report> reports;
   std::vector<bool> any(gates_.size(), false);
+  std::vector<std::set<std::string>> met(gates_.size());  // Limited memories.
   for (const v1::SweepRow& row : rows) {
-    if (row.state() != v1::SweepRow::DONE) continue;
-    reports.push_back(row.report());
-    if (static_cast<size_t>(row.group()) < any.size()) any[row.group()] = true;
+    // A cell may be merged into one of another group, with other limits.
+    const bool merged = row.state() == v1::SweepRow::MERGED;
+    const auto first = by_cell.find(merged ? row.same_as() : row.cell());
+    if (first == by_cell.end()) continue;
+    const v1::SweepRow& ran = *first->second;
+    const auto group = static_cast<size_t>(row.group());
+    if (ran.state() != v1::SweepRow::DONE || group >= gates_.size()) continue;
+    any[group] = true;
+    for (const MemoryLimit& limit : gates_[group].max_memory) {
+      if (HasMemory(ran.report(), limit.memory))
+        met[group].insert(limit.memory);
+    }
+    if (merged && ran.group() == row.group()) continue;
+    reports.push_back(ran.report());
+    if (merged) JudgeReport(gates_[group], reports.back());
   }
   for (size_t group = 0; group < gates_.size(); ++group) {
     for (const MemoryLimit& limit : gates_[group].max_memory) {
-      if (!any[group] || met_memories_[group].count(limit.memory) > 0) continue;
+      if (!any[group] || met[group].count(limit.memory) > 0) continue;
       return UsageError(
           absl::StrCat("no target of the sweep has a memory '", limit.memory,
                        "'"),

@@ -3,7 +3,6 @@
 
 // The rows of a sweep as they come, judged by its limits.
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -55,8 +54,7 @@ class SweepRows {
  private:
   void Judge(v1::SweepRow& row);
 
-  std::vector<Gates> gates_;                         // By group.
-  std::vector<std::set<std::string>> met_memories_;  // The same: of rows.
+  std::vector<Gates> gates_;  // By group.
   std::vector<v1::SweepRow> rows_;
   v1::SweepPlanned planned_;
   v1::SweepSummary summary_;

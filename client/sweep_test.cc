@@ -225,6 +225,38 @@ TEST(SweepRowsTest, LimitsAndFailuresDecideTheOutcome) {
   EXPECT_EQ(ExitCodeFor(rows.Outcome()), ExitCode::kInfra);
 }
 
+// Cell 1, of the second group, was merged into cell 0 of the first.
+TEST(SweepRowsTest, AMergedCellKeepsTheLimitsOfItsOwnGroup) {
+  const auto outcome = [](const v1::SweepGates& gates) {
+    v1::SweepRequest request;
+    request.add_groups();
+    *request.add_groups()->mutable_gates() = gates;
+    SweepRows rows(request);
+    v1::JobEvent event;
+    *event.mutable_row() = Row(0, "16", 900);
+    rows.Apply(event);
+    v1::SweepRow merged = Row(1, "16", 0);
+    merged.set_state(v1::SweepRow::MERGED);
+    merged.clear_report();
+    merged.set_same_as(0);
+    merged.set_group(1);
+    *event.mutable_row() = merged;
+    rows.Apply(event);
+    return rows.Outcome();
+  };
+  v1::SweepGates gates;
+  gates.set_max_cycles(1000);
+  EXPECT_TRUE(outcome(gates).ok()) << outcome(gates);
+  gates.set_max_cycles(600);
+  EXPECT_EQ(ExitCodeFor(outcome(gates)), ExitCode::kGate);
+  gates.set_max_cycles(1000);
+  gates.add_max_memory()->set_name("sram");
+  gates.mutable_max_memory(0)->set_bytes(1000);
+  EXPECT_TRUE(outcome(gates).ok()) << outcome(gates);
+  gates.mutable_max_memory(0)->set_name("srm");
+  EXPECT_EQ(ExitCodeFor(outcome(gates)), ExitCode::kUsage);
+}
+
 TEST(SweepRowsTest, JsonAndCsvAreForPrograms) {
   const SweepRows rows = FourRows();
   const std::string line = RowToJsonLine(rows.InOrder()[1]);

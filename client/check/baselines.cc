@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "client/check/cell_names.h"
 #include "client/exit_code.h"
@@ -20,10 +21,31 @@ namespace {
 
 constexpr int64_t kMaxBaselineBytes = int64_t{64} << 20;
 constexpr int64_t kMaxListBytes = int64_t{8} << 20;
+constexpr char kListSuffix[] = ".list";
+constexpr size_t kListHashDigits = 8;
 
-std::string NameOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
+// The project file as seen from the folder of its baselines: the same in every
+// checkout of a repository that holds both.
+std::string ProjectFrom(const std::string& folder, const std::string& project) {
+  const auto whole = [](const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path out = std::filesystem::absolute(path, error);
+    return (error ? std::filesystem::path(path) : out).lexically_normal();
+  };
+  return whole(project).lexically_relative(whole(folder)).string();
+}
+
+// Projects of the same name in different folders may share a folder of
+// baselines, but not a list. Projects beside the folder have different names.
+std::string ListName(const std::string& project) {
+  const std::filesystem::path path(project);
+  const std::string name = path.filename().string();
+  std::string list(absl::StripSuffix(name, ".txtpb"));
+  if (project != absl::StrCat("../", name)) {
+    absl::StrAppend(&list, "-",
+                    DigestOf(project).hash.substr(0, kListHashDigits));
+  }
+  return list + kListSuffix;
 }
 
 absl::Status CannotUse(const std::string& path, absl::string_view why) {
@@ -58,10 +80,8 @@ absl::StatusOr<OutputFile> Prepare(const std::string& path,
 Baselines::Baselines(const ProjectFile& project, FileSystem& files)
     : files_(files),
       folder_(project.BaselineFolder()),
-      project_name_(NameOf(project.path())),
-      list_(JoinPath(
-          folder_,
-          absl::StrCat(absl::StripSuffix(project_name_, ".txtpb"), ".list"))) {}
+      project_name_(ProjectFrom(folder_, project.path())),
+      list_(ListName(project_name_)) {}
 
 std::string Baselines::PathOf(const std::string& name) const {
   return JoinPath(folder_, name);
@@ -76,15 +96,32 @@ absl::StatusOr<std::optional<std::string>> Baselines::Read(
   return CannotUse(PathOf(name), bytes.status().message());
 }
 
-absl::StatusOr<std::set<std::string>> Baselines::ReadList() {
+absl::StatusOr<std::set<std::string>> Baselines::ReadList(
+    const std::string& path) {
   std::set<std::string> names;
-  const absl::StatusOr<std::string> text = files_.Read(list_, kMaxListBytes);
+  const absl::StatusOr<std::string> text = files_.Read(path, kMaxListBytes);
   if (absl::IsNotFound(text.status())) return names;
-  if (!text.ok()) return CannotUse(list_, text.status().message());
-  // A line that does not look like one of ours is left alone, and what it
+  if (!text.ok()) return CannotUse(path, text.status().message());
+  // A line that is not a name of ours is ignored, and so is the file that it
   // names.
   for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
     if (IsBaselineName(std::string(line))) names.emplace(line);
+  }
+  return names;
+}
+
+absl::StatusOr<std::set<std::string>> Baselines::NamesOfOthers() {
+  std::set<std::string> names;
+  const absl::StatusOr<std::vector<std::string>> files = files_.List(folder_);
+  if (absl::IsNotFound(files.status())) return names;
+  if (!files.ok()) return CannotUse(folder_, files.status().message());
+  for (const std::string& file : *files) {
+    if (!absl::EndsWith(file, kListSuffix) || file == list_) continue;
+    const absl::StatusOr<FileInfo> info = files_.Stat(PathOf(file));
+    if (info.ok() && info->is_directory) continue;
+    // One that cannot be read may name anything.
+    EK_ASSIGN_OR_RETURN(std::set<std::string> listed, ReadList(PathOf(file)));
+    names.merge(listed);
   }
   return names;
 }
@@ -100,13 +137,18 @@ std::string Baselines::ListText(const std::set<std::string>& names) const {
 
 absl::StatusOr<std::vector<std::string>> Baselines::Stale(
     const std::set<std::string>& cells) {
-  EK_ASSIGN_OR_RETURN(const std::set<std::string> listed, ReadList());
+  EK_ASSIGN_OR_RETURN(const std::set<std::string> listed,
+                      ReadList(PathOf(list_)));
   std::vector<std::string> stale;
   for (const std::string& name : listed) {
     if (cells.contains(name)) continue;
     const absl::StatusOr<FileInfo> info = files_.Stat(PathOf(name));
     if (info.ok() && !info->is_directory) stale.push_back(name);
   }
+  if (stale.empty()) return stale;
+  EK_ASSIGN_OR_RETURN(const std::set<std::string> others, NamesOfOthers());
+  std::erase_if(stale,
+                [&](const std::string& name) { return others.contains(name); });
   return stale;
 }
 
@@ -114,28 +156,32 @@ absl::StatusOr<Baselines::Changes> Baselines::Update(
     const std::map<std::string, std::string>& bytes,
     const std::set<std::string>& cells) {
   Changes changes;
-  EK_ASSIGN_OR_RETURN(std::set<std::string> listed, ReadList());
+  EK_ASSIGN_OR_RETURN(std::set<std::string> listed, ReadList(PathOf(list_)));
   EK_ASSIGN_OR_RETURN(const std::vector<std::string> stale, Stale(cells));
   EK_RETURN_IF_ERROR(MakeFolder(folder_));
-  std::vector<OutputFile> prepared;
+  std::vector<std::pair<std::string, OutputFile>> prepared;  // By path.
   for (const auto& [name, text] : bytes) {
     const absl::StatusOr<std::string> old =
         files_.Read(PathOf(name), kMaxBaselineBytes);
     listed.insert(name);
     if (old.ok() && *old == text) continue;
     EK_ASSIGN_OR_RETURN(OutputFile file, Prepare(PathOf(name), text, files_));
-    prepared.push_back(std::move(file));
+    prepared.emplace_back(PathOf(name), std::move(file));
     changes.written.push_back(PathOf(name));
   }
   std::erase_if(listed,
                 [&](const std::string& name) { return !cells.contains(name); });
   const std::string list = ListText(listed);
-  const absl::StatusOr<std::string> old = files_.Read(list_, kMaxListBytes);
+  const std::string path = PathOf(list_);
+  const absl::StatusOr<std::string> old = files_.Read(path, kMaxListBytes);
   if (!old.ok() || *old != list) {
-    EK_ASSIGN_OR_RETURN(OutputFile file, Prepare(list_, list, files_));
-    prepared.push_back(std::move(file));
+    EK_ASSIGN_OR_RETURN(OutputFile file, Prepare(path, list, files_));
+    prepared.emplace_back(path, std::move(file));
   }
-  for (OutputFile& file : prepared) EK_RETURN_IF_ERROR(file.Commit());
+  for (auto& [to, file] : prepared) {
+    const absl::Status committed = file.Commit();
+    if (!committed.ok()) return CannotUse(to, committed.message());
+  }
   for (const std::string& name : stale) {
     const absl::Status removed = files_.Remove(PathOf(name));
     if (!removed.ok()) return CannotUse(PathOf(name), removed.message());

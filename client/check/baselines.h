@@ -18,7 +18,8 @@
 
 namespace edgekiln::client {
 
-// Of one project. Errors are usage errors that name the file. Not thread-safe.
+// Of one project. Others may have their baselines in
+// the same folder. Errors are usage errors that name the file. Not thread-safe.
 class Baselines {
  public:
   // Both must outlive it.
@@ -28,7 +29,8 @@ class Baselines {
   std::string PathOf(const std::string& name) const;
   // Its bytes; nothing if there is no such file.
   absl::StatusOr<std::optional<std::string>> Read(const std::string& name);
-  // Those that were written for cells which are not among `cells`.
+  // Those that were written for cells which are not among `cells`, but for
+  // those that another project has written, too.
   absl::StatusOr<std::vector<std::string>> Stale(
       const std::set<std::string>& cells);
 
@@ -44,13 +46,15 @@ class Baselines {
       const std::set<std::string>& cells);
 
  private:
-  absl::StatusOr<std::set<std::string>> ReadList();
+  absl::StatusOr<std::set<std::string>> ReadList(const std::string& path);
+  // What is in the lists of other projects.
+  absl::StatusOr<std::set<std::string>> NamesOfOthers();
   std::string ListText(const std::set<std::string>& names) const;
 
   FileSystem& files_;
   const std::string folder_;
-  const std::string project_name_;  // Of the file, without its folder.
-  const std::string list_;          // Path.
+  const std::string project_name_;  // As seen from the folder.
+  const std::string list_;          // Name of the file in the folder.
 };
 
 }  // namespace edgekiln::client

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/exit_code.h"
 #include "client/testing/commands_fixture.h"
@@ -22,9 +24,9 @@ constexpr char kB[] = "b@t.baseline.json";
 
 class BaselinesTest : public CommandsTest {
  protected:
-  Baselines Of(const std::string& name) {
+  Baselines Of(const std::string& name, const std::string& text = kText) {
     projects_.push_back(std::make_unique<ProjectFile>(
-        *ParseProject(kText, folder_ + "/" + name)));
+        *ParseProject(text, folder_ + "/" + name)));
     return Baselines(*projects_.back(), *files_);
   }
   std::string In(const std::string& name) {
@@ -95,7 +97,7 @@ TEST_F(BaselinesTest, FilesOfOthersAreLeftAlone) {
   const std::string mine = "mine@t.baseline.json";
   Put("baselines/" + mine, "by hand");
   const std::string outside = Put("x@t.baseline.json", "outside");
-  // A list that somebody else wrote.
+  // A list that another program wrote.
   Put("baselines/edgekiln.list",
       "../x@t.baseline.json\n/etc/passwd\n\n#\n..\nnot there@t\n");
   Baselines baselines = Of("edgekiln.txtpb");
@@ -105,6 +107,58 @@ TEST_F(BaselinesTest, FilesOfOthersAreLeftAlone) {
   EXPECT_EQ(Get(outside), "outside");
   EXPECT_EQ(Get(In(mine)), "by hand");
   EXPECT_EQ(Get(In(kB)), "theirs");
+}
+
+// Projects of the same name may share a folder.
+TEST_F(BaselinesTest, ASharedFolderHasAListForEachProject) {
+  const std::string shared = absl::StrCat(kText, " baselines: '../shared'");
+  const std::string folder = folder_ + "/shared/";
+  Baselines a = Of("a/edgekiln.txtpb", shared);
+  Baselines b = Of("b/edgekiln.txtpb", shared);
+  ASSERT_TRUE(a.Update({{kA, "1"}}, {kA}).ok());
+  ASSERT_TRUE(b.Update({{kB, "2"}}, {kB}).ok());
+  EXPECT_EQ(files_->List(folder)->size(), 4u);
+  EXPECT_TRUE(a.Stale({kA})->empty());
+  const auto changes = a.Update({{kA, "3"}}, {kA});
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_TRUE(changes->removed.empty());
+  EXPECT_EQ(Get(folder + kA), "3");
+  EXPECT_EQ(Get(folder + kB), "2");
+  // The names are the same in another checkout.
+  std::filesystem::create_directory(folder_ + "/other");
+  ASSERT_TRUE(
+      Of("other/a/edgekiln.txtpb", shared).Update({{kA, "1"}}, {kA}).ok());
+  const auto names = files_->List(folder_ + "/other/shared");
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_EQ(names->size(), 2u);
+  for (const std::string& name : *names) {
+    EXPECT_NE(Get(folder + name), "absent") << name;
+  }
+}
+
+TEST_F(BaselinesTest, WhatAnotherProjectListsIsNotRemoved) {
+  Baselines one = Of("one.txtpb");
+  Baselines two = Of("two.txtpb");
+  ASSERT_TRUE(one.Update({{kA, "1"}, {kB, "2"}}, {kA, kB}).ok());
+  ASSERT_TRUE(two.Update({{kB, "2"}}, {kB}).ok());
+  EXPECT_TRUE(one.Stale({kA})->empty());
+  auto changes = one.Update({{kA, "1"}}, {kA});
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_TRUE(changes->removed.empty());
+  EXPECT_EQ(Get(In(kB)), "2");
+  // Now it is of the other one alone.
+  changes = two.Update({{kA, "1"}}, {kA});
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_EQ(Short(changes->removed), kB);
+  EXPECT_EQ(Get(In(kA)), "1");
+}
+
+TEST_F(BaselinesTest, AFolderInPlaceOfAFileIsAUsageError) {
+  std::filesystem::create_directories(In(kA));
+  const absl::Status status =
+      Of("edgekiln.txtpb").Update({{kA, "1"}}, {kA}).status();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), kA)) << status;
 }
 
 TEST_F(BaselinesTest, ALinkIsReplacedAndNotFollowed) {

@@ -30,8 +30,8 @@ struct CellNames {
 std::vector<CellNames> NameCells(const std::vector<v1::SweepRow>& rows,
                                  const v1::Project& project);
 
-// Whether NameCells() could have made it: such a file may be removed, and
-// leads nowhere else.
+// Whether NameCells() could have made it. A file of that name may be removed;
+// the name has no folder in it.
 bool IsBaselineName(const std::string& name);
 
 }  // namespace edgekiln::client

@@ -1,7 +1,9 @@
 #include "client/check/check_options.h"
 
+#include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,16 @@ constexpr char kInit[] = R"(Examples:
 
 The file explains itself in comments; then run `edgekiln check`.
 )";
+
+// Where a file is, however its path is written.
+std::string PlaceOf(const std::string& file) {
+  std::error_code error;
+  // Absolute first: a name that does not exist would stay relative.
+  std::filesystem::path path = std::filesystem::absolute(file, error);
+  if (error) return file;
+  path = std::filesystem::weakly_canonical(path, error);
+  return error ? file : path.string();
+}
 
 }  // namespace
 
@@ -123,7 +135,7 @@ absl::Status CheckOutputsOf(const CommandLine& line) {
           absl::StrCat("give ", option, " a file"));
     }
     if (file == kStandardOutput) to_stdout = option;
-    if (file != kStandardOutput && !files.insert(file).second) {
+    if (file != kStandardOutput && !files.insert(PlaceOf(file)).second) {
       return UsageError(
           absl::StrCat("'", file, "' is the output of two options"), option, "",
           "give each a file of its own");

@@ -61,14 +61,15 @@ std::string LayerText(const v1::CheckBaseline::Layer& layer) {
   return text;
 }
 
-// Each layer is a line of its own below the first one.
+// Each layer is a line of its own below the first one, and does not begin with
+// its name: log readers obey lines that begin with "::".
 void AddLayers(const v1::CheckBaseline& baseline,
                std::vector<std::string>& lines) {
   if (baseline.layers().empty()) return;
   lines.emplace_back("layers that changed:");
   const int shown = std::min(baseline.layers_size(), kShownLayers);
   for (int i = 0; i < shown; ++i) {
-    lines.push_back(absl::StrCat("  ", LayerText(baseline.layers(i))));
+    lines.push_back(absl::StrCat("  - ", LayerText(baseline.layers(i))));
   }
   const int64_t more = baseline.layers_size() - shown + baseline.more_layers();
   if (more > 0) {

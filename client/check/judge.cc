@@ -96,9 +96,14 @@ void SetFailure(const v1::SweepRow* row, v1::CheckCell& cell) {
     return;
   }
   *cell.mutable_error() = row->error();
-  cell.set_state(row->state() == v1::SweepRow::REFUSED ? v1::CheckCell::SKIPPED
-                 : FailedByService(*row)               ? v1::CheckCell::ERROR
-                                                       : v1::CheckCell::FAILED);
+  if (row->state() == v1::SweepRow::REFUSED) {
+    cell.set_state(v1::CheckCell::SKIPPED);
+    return;
+  }
+  // What was cancelled says nothing of the model.
+  const bool service =
+      row->state() == v1::SweepRow::CANCELLED || FailedByService(*row);
+  cell.set_state(service ? v1::CheckCell::ERROR : v1::CheckCell::FAILED);
 }
 
 v1::CheckCell Named(const ProjectFile& project, const CellInput& input) {

@@ -91,6 +91,16 @@ TEST_F(JudgeTest, WhatKeepsAllPasses) {
   EXPECT_TRUE(DescribeCell(cell).empty());
 }
 
+TEST_F(JudgeTest, WhatWasCancelledIsNotTheFaultOfTheModel) {
+  row_.set_state(v1::SweepRow::CANCELLED);
+  row_.mutable_error()->set_fault(v1::ErrorDetail::USER);
+  row_.mutable_error()->set_code(3);
+  row_.mutable_error()->set_reason("BAD_MODEL");
+  EXPECT_EQ(Judge(Report(), std::nullopt).state(), v1::CheckCell::ERROR);
+  row_.set_state(v1::SweepRow::FAILED);
+  EXPECT_EQ(Judge(Report(), std::nullopt).state(), v1::CheckCell::FAILED);
+}
+
 TEST_F(JudgeTest, TheVerySameReportIsNotParsed) {
   const v1::CheckCell cell =
       Judge(Report("job_id: 'j1'"), BaselineJson({Report("job_id: 'j0'")}));

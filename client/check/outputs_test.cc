@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -18,7 +19,10 @@
 #include "client/check/run_project.h"
 #include "client/check/sarif.h"
 #include "client/check/summary.h"
+#include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/render/error_block.h"
+#include "client/render/text.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -103,7 +107,8 @@ v1::CheckResult Result(const std::string& more = "") {
 
 // Names with everything that a format could obey.
 constexpr char kHostile[] =
-    "a\n::error file=x::pwned\r%0A|`<script>&\"'\x1b[31m\x01\xff]]>{0}"
+    "##[stop-commands]x #\xC2\xAD#[x] a\n::error "
+    "file=x::pwned\r%0A|`<script>&\"'\x1b[31m\x01\xff]]>{0}"
     "\xEF\xBF\xBE @user [l](http://x) \\ $(id)";
 
 v1::CheckResult Hostile() {
@@ -168,7 +173,8 @@ TEST(JunitTest, SuitesAreModelsAndCasesCells) {
         "<failure message=\"cycles 110, at most 100\" "
         "type=\"budget.cycles\">budget.cycles: cycles 110, at most 100&#10;  "
         "at ci/edgekiln.txtpb:7:5&#10;  fix: do less&#10;since the baseline: "
-        "cycles 100 -&gt; 110 (+10.00 %)&#10;layers that changed:&#10;  conv2 "
+        "cycles 100 -&gt; 110 (+10.00 %)&#10;layers that changed:&#10;  - "
+        "conv2 "
         "+10 "
         "cycles</failure>",
         "<error message=\"unknown op\" type=\"model.failed\">",
@@ -301,6 +307,55 @@ TEST(AnnotationsTest, NothingInANameIsACommand) {
   EXPECT_FALSE(absl::StrContains(text, "\r"));
 }
 
+TEST(AnnotationsTest, NothingElseIsACommandEither) {
+  EXPECT_EQ(StopGithubCommands("t1"), "::stop-commands::t1\n");
+  EXPECT_EQ(ResumeGithubCommands("t1"), "::t1::\n");
+  v1::CheckResult result = Hostile();
+  result.mutable_cells(0)->mutable_baseline()->mutable_layers(0)->set_id(
+      " ::stop-commands::x");
+  const std::string text =
+      WithoutGithubCommands(RenderCheck(result, Style::Plain())) +
+      CheckToGithubAnnotations(result);
+  EXPECT_FALSE(absl::StrContains(text, "##["));
+  EXPECT_FALSE(absl::StrContains(text, "#\xC2\xAD#["));
+  EXPECT_TRUE(absl::StrContains(text, "##(stop-commands]x"));
+  EXPECT_TRUE(
+      absl::StrContains(text, "\n    -  ::stop-commands::x +10 cycles\n"))
+      << text;
+  // Each line that is not an annotation begins with something of ours.
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    if (absl::StartsWith(line, "::error file=") ||
+        absl::StartsWith(line, "::warning file=") ||
+        absl::StartsWith(line, "::notice file=")) {
+      continue;
+    }
+    EXPECT_FALSE(
+        absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "::"))
+        << line;
+  }
+}
+
+TEST(AnnotationsTest, NothingInAnErrorIsACommand) {
+  const std::string text = "a ##[add-path]x";
+  ErrorDetail detail{.fault = Fault::kUser, .reason = kReasonGate};
+  for (std::string* field : {&detail.what, &detail.where, &detail.limit,
+                             &detail.need, &detail.fix}) {
+    *field = text;
+  }
+  const absl::Status status = WithoutGithubCommands(WithLines(
+      MakeError(absl::StatusCode::kFailedPrecondition, detail), {text, "b"}));
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate);
+  EXPECT_EQ(LinesOf(status).size(), 2u);
+  const std::string block = RenderError(
+      DetailFromStatus(status), Style::Plain(), "error", LinesOf(status));
+  EXPECT_FALSE(absl::StrContains(block, "##[")) << block;
+  EXPECT_TRUE(absl::StrContains(block, "error: a ##(add-path]x\n")) << block;
+  EXPECT_TRUE(absl::StrContains(block, "  - a ##(add-path]x\n")) << block;
+  EXPECT_TRUE(absl::StrContains(block, "fix:   a ##(add-path]x\n")) << block;
+  EXPECT_TRUE(WithoutGithubCommands(absl::OkStatus()).ok());
+}
+
 TEST(SummaryTest, TableFindingsAndCounts) {
   EXPECT_EQ(
       RenderCheck(Result(), Style::Plain()),
@@ -324,7 +379,7 @@ TEST(SummaryTest, TableFindingsAndCounts) {
       "    fix: do less\n"
       "  since the baseline: cycles 100 -> 110 (+10.00 %)\n"
       "  layers that changed:\n"
-      "    conv2 +10 cycles\n"
+      "    - conv2 +10 cycles\n"
       "\n"
       "failed: bad on chip\n"
       "  unknown op\n"
@@ -347,7 +402,7 @@ TEST(SummaryTest, FitsWindowsAndObeysNothing) {
          std::vector<std::string>(absl::StrSplit(text, '\n'))) {
       // The counts stand alone on the last line.
       if (absl::StartsWith(line, "4 cells")) continue;
-      if (absl::StrContains(line, ": a?::error")) continue;  // A title.
+      if (absl::StrContains(line, ": ##[stop")) continue;  // A title.
       EXPECT_LE(TextWidth(line), width) << line;
     }
   }

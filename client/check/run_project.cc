@@ -92,6 +92,10 @@ class Judge {
         result_(result),
         baselines_(project, context.files) {}
 
+  // After a sweep that failed the service may be gone: once it gave no report,
+  // it is not asked for others.
+  void SweepFailed() { sweep_failed_ = true; }
+
   // `update`: reports become baselines.
   absl::Status All(const std::vector<v1::SweepRow>& rows, bool update) {
     std::map<int, const v1::SweepRow*> by_cell;
@@ -139,20 +143,45 @@ class Judge {
                     .names = names,
                     .baseline_path = baselines_.PathOf(names.file)};
     v1::Report whole;
+    v1::SweepRow failed;
     if (outcome != nullptr && outcome->state() == v1::SweepRow::DONE) {
       EK_ASSIGN_OR_RETURN(input.baseline, baselines_.Read(names.file));
       // What differs from the reference is not a baseline.
       input.update = update && outcome->report().bit_exact().mismatches() == 0;
       if (NeedsWhole(project_, input)) {
-        EK_ASSIGN_OR_RETURN(whole,
-                            context_.connection.GetReport(outcome->job(), 0),
-                            absl::StrCat("the report of ", names.name));
-        input.whole = &whole;
+        absl::StatusOr<v1::Report> report = WholeReport(outcome->job());
+        if (report.ok()) {
+          whole = *std::move(report);
+          input.whole = &whole;
+        } else if (sweep_failed_) {
+          failed = WithoutReport(*outcome, report.status());
+          input.outcome = &failed;
+        } else {
+          return Annotate(report.status(),
+                          absl::StrCat("the report of ", names.name));
+        }
       }
     }
     if (input.update) new_baselines_[names.file] = BaselineJson({whole});
     *result_.add_cells() = JudgeCell(project_, input);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<v1::Report> WholeReport(const std::string& job) {
+    if (!no_report_.ok()) return no_report_;
+    absl::StatusOr<v1::Report> report = context_.connection.GetReport(job, 0);
+    if (!report.ok() && sweep_failed_) no_report_ = report.status();
+    return report;
+  }
+
+  // A cell that ran, but nothing can be said of it: a fault of the service.
+  static v1::SweepRow WithoutReport(const v1::SweepRow& outcome,
+                                    const absl::Status& why) {
+    v1::SweepRow row = outcome;
+    row.set_state(v1::SweepRow::CANCELLED);
+    row.clear_report();
+    *row.mutable_error() = DetailFromStatus(why);
+    return row;
   }
 
   void AddNote(const char* rule, std::string message, std::string file) {
@@ -183,8 +212,8 @@ class Judge {
     if (unlimited) {
       AddNote(kUnlimitedRule,
               "reports differ from their baselines, and no `regression` of the "
-              "project limits that: such as regression { max_cycles_growth: 2 "
-              "}",
+              "project limits that: for example regression { "
+              "max_cycles_growth: 2 }",
               result_.file());
     }
   }
@@ -193,6 +222,8 @@ class Judge {
   CommandContext& context_;
   v1::CheckResult& result_;
   Baselines baselines_;
+  bool sweep_failed_ = false;
+  absl::Status no_report_;       // Why the service gave none.
   std::set<std::string> files_;  // Of the baselines of all cells.
   std::map<std::string, std::string> new_baselines_;
 };
@@ -238,8 +269,10 @@ absl::Status RunProject(ProjectFile& project, CommandContext& context,
                         v1::CheckResult& result) {
   SweepRows rows(SweepOfProject(project.project()));
   const absl::Status swept = Sweep(project, context, rows, result);
+  if (ExitCodeFor(swept) == ExitCode::kInterrupted) return swept;
   const bool update = context.line.check.update_baselines && swept.ok();
   Judge judge(project, context, result);
+  if (!swept.ok()) judge.SweepFailed();
   absl::Status status = judge.All(rows.InOrder(), update);
   // What was cut short has not all cells: nothing is known of the rest.
   if (swept.ok() && status.ok()) status = judge.Baseline(update);

@@ -13,7 +13,8 @@ namespace edgekiln::client {
 // Runs the project as one sweep, shows its table while it runs, and fills
 // `result`: cells, notes, what was written and why it ended early, but for
 // verdict, exit code and counts, see FinishResult(). Cells that were over when
-// it ended early are judged all the same; baselines are not written then.
+// it ended early are judged all the same, unless the user interrupted it;
+// baselines are not written then.
 // Returns what the command returns: see RunCheck().
 absl::Status RunProject(ProjectFile& project, CommandContext& context,
                         v1::CheckResult& result);

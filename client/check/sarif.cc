@@ -90,7 +90,7 @@ struct Result {
   std::string rule;
   std::string message;
   v1::CheckPlace place;
-  const v1::CheckCell* cell = nullptr;  // Null: of none.
+  const v1::CheckCell* cell = nullptr;  // Null: the result is not about a cell.
   std::string layer{};
   std::string quantity{};
   Members properties = {};

@@ -1,7 +1,10 @@
 #include "client/check/starter.h"
 
 #include <algorithm>
+#include <deque>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -62,6 +65,7 @@ class Finder {
       : files_(files), root_(std::move(root)) {}
 
   void Visit(const std::string& folder, int depth) {
+    if (!IsNew(folder)) return;
     const absl::StatusOr<std::vector<std::string>> names =
         files_.List(folder.empty() ? root_ : JoinPath(root_, folder));
     if (!names.ok()) {
@@ -93,10 +97,27 @@ class Finder {
     for (const std::string& name : models) Add(folder, name, data);
     for (const std::string& name : folders) {
       if (CleanText(name) != name) continue;
-      if (depth < kMaxDepth) {
+      std::error_code error;
+      if (std::filesystem::is_symlink(JoinPath(root_, Below(folder, name)),
+                                      error)) {
+        links_.emplace_back(Below(folder, name), depth + 1);
+      } else if (depth < kMaxDepth) {
         Visit(Below(folder, name), depth + 1);
       } else {
         Warn(Below(folder, name), "lies too deep");
+      }
+    }
+  }
+
+  // After the folders themselves, so that those are found by their own names.
+  void VisitLinks() {
+    while (!links_.empty()) {
+      const auto [folder, depth] = links_.front();
+      links_.pop_front();
+      if (depth <= kMaxDepth) {
+        Visit(folder, depth);
+      } else {
+        Warn(folder, "lies too deep");
       }
     }
   }
@@ -114,6 +135,13 @@ class Finder {
   }
 
  private:
+  bool IsNew(const std::string& folder) {
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::canonical(
+        folder.empty() ? root_ : JoinPath(root_, folder), error);
+    return error || visited_.insert(path.string()).second;
+  }
+
   void Add(const std::string& folder, const std::string& name,
            const std::vector<std::string>& data) {
     if (found_.models.size() == kMaxModels) {
@@ -136,6 +164,8 @@ class Finder {
   FileSystem& files_;
   const std::string root_;
   size_t entries_ = 0;
+  std::set<std::string> visited_;                  // Canonical folders.
+  std::deque<std::pair<std::string, int>> links_;  // To folders; their depth.
   FoundModels found_;
 };
 
@@ -232,7 +262,14 @@ std::string Group(const std::vector<FoundModel>& models,
 FoundModels FindModels(FileSystem& files, const std::string& folder) {
   Finder finder(files, folder);
   finder.Visit("", 0);
+  finder.VisitLinks();
   return finder.Take();
+}
+
+bool HasAccuracy(const FoundModel& model) {
+  const bool ranges =
+      !absl::EndsWith(model.file, ".onnx") || !model.calibration.empty();
+  return ranges && !model.data.empty();
 }
 
 std::string StarterText(const std::vector<FoundModel>& models,
@@ -240,7 +277,7 @@ std::string StarterText(const std::vector<FoundModel>& models,
   std::vector<FoundModel> with_data;
   std::vector<FoundModel> without;
   for (const FoundModel& model : models) {
-    (model.data.empty() ? without : with_data).push_back(model);
+    (HasAccuracy(model) ? with_data : without).push_back(model);
   }
   std::string out = kHead;
   if (!with_data.empty()) out += Group(with_data, targets, /*validate=*/true);

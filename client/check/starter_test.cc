@@ -53,11 +53,40 @@ TEST_F(StarterTest, DataSetsAreTheModelsByTheirNames) {
 }
 
 TEST_F(StarterTest, FoldersThatAreLinkedInCirclesEnd) {
-  Touch("a/net.onnx");
-  std::filesystem::create_directory_symlink("..", folder_ + "/a/up");
-  const FoundModels found = FindModels(*files_, folder_);
-  EXPECT_GE(found.models.size(), 1u);
-  EXPECT_LE(found.models.size(), 8u);
+  Touch("b/net.onnx");
+  std::filesystem::create_directory_symlink("..", folder_ + "/b/up");
+  std::filesystem::create_directory_symlink("b", folder_ + "/a");
+  EXPECT_EQ(Found(), "b/net.onnx c= d=");
+  EXPECT_TRUE(FindModels(*files_, folder_).warnings.empty());
+}
+
+TEST_F(StarterTest, ALinkOutOfTheFolderIsFollowed) {
+  Touch("elsewhere/net.onnx");
+  Touch("root/readme.txt");
+  std::filesystem::create_directory_symlink("../elsewhere",
+                                            folder_ + "/root/models");
+  const FoundModels found = FindModels(*files_, folder_ + "/root");
+  ASSERT_EQ(found.models.size(), 1u);
+  EXPECT_EQ(found.models[0].file, "models/net.onnx");
+}
+
+// Its accuracy is not measured, and no limit of it could be kept.
+TEST_F(StarterTest, AFloatModelWithoutCalibrationIsNotValidated) {
+  Touch("net.onnx");
+  Touch("test.npz");
+  Touch("net.tflite");
+  ASSERT_TRUE(Run(RunInit, {"init", folder_, "--json"}).ok());
+  const auto file = ParseProject(Get(folder_ + "/edgekiln.txtpb"), "p");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const v1::Project& project = file->project();
+  ASSERT_EQ(project.groups_size(), 2);
+  EXPECT_EQ(project.groups(0).goal(), v1::SWEEP_VALIDATE);
+  ASSERT_EQ(project.groups(0).models_size(), 1);
+  EXPECT_EQ(project.groups(0).models(0).file(), "net.tflite");
+  EXPECT_EQ(project.groups(1).goal(), v1::SWEEP_PROFILE);
+  EXPECT_EQ(project.groups(1).models(0).file(), "net.onnx");
+  EXPECT_EQ(project.groups(1).models(0).data_size(), 0);
+  EXPECT_TRUE(absl::StrContains(out_, "\"data\": [\"test.npz\"]")) << out_;
 }
 
 TEST_F(StarterTest, TheFileReadsBack) {

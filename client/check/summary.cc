@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/format_bytes.h"
 #include "client/check/describe.h"
 #include "client/export/markdown_text.h"
@@ -248,9 +249,10 @@ std::string CheckToMarkdown(const v1::CheckResult& result) {
     absl::StrAppend(&out, "\n### ", MarkdownCode(cell->name()), ": ",
                     CellStateText(cell->state()), "\n\n");
     for (const std::string& line : DescribeCell(*cell)) {
-      const bool below = absl::StartsWith(line, "  ");
-      absl::StrAppend(&out, below ? "  - " : "- ",
-                      MarkdownText(below ? line.substr(2) : line), "\n");
+      absl::string_view text = line;
+      const bool below = absl::ConsumePrefix(&text, "  ");
+      if (below) absl::ConsumePrefix(&text, "- ");
+      absl::StrAppend(&out, below ? "  - " : "- ", MarkdownText(text), "\n");
     }
   }
   if (result.notes_size() > 0) out += "\n";

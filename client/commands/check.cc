@@ -1,5 +1,6 @@
 #include "client/commands/check.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "client/exit_code.h"
 #include "client/help.h"
 #include "client/job_output.h"
+#include "client/job_request.h"
 #include "client/render/json.h"
 
 namespace edgekiln::client {
@@ -27,16 +29,42 @@ namespace {
 
 constexpr char kStandardOutput[] = "-";
 
+// Has GitHub obey nothing that is printed meanwhile, to either output, where
+// annotations are asked for.
+class CommandsStopped {
+ public:
+  explicit CommandsStopped(CommandContext& context)
+      : context_(context), on_(context.line.check.github_annotations) {
+    if (on_) context_.print(StopGithubCommands(token_));
+  }
+  ~CommandsStopped() { Resume(); }
+  CommandsStopped(const CommandsStopped&) = delete;
+  CommandsStopped& operator=(const CommandsStopped&) = delete;
+
+  void Resume() {
+    if (on_) context_.print(ResumeGithubCommands(token_));
+    on_ = false;
+  }
+
+ private:
+  CommandContext& context_;
+  bool on_;
+  const std::string token_ = NewRequestId();
+};
+
 // The project file that the command line names, or that lies in the folder
 // which it names.
 std::string ProjectPath(const CommandContext& context) {
   if (context.line.names.empty()) return kProjectFileName;
-  const std::string& name = context.line.names[0];
+  std::filesystem::path path = context.line.names[0];
   std::error_code error;
-  if (!std::filesystem::is_directory(name, error)) return name;
-  std::string folder(absl::StripSuffix(name, "/"));
-  if (folder == ".") return kProjectFileName;
-  return absl::StrCat(folder, "/", kProjectFileName);
+  if (std::filesystem::is_directory(path, error)) path /= kProjectFileName;
+  // As services know the file; not where a link before ".." leads elsewhere.
+  const std::filesystem::path normal = path.lexically_normal();
+  const bool up = std::find(path.begin(), path.end(), "..") != path.end();
+  const bool same =
+      !up || (std::filesystem::equivalent(path, normal, error) && !error);
+  return same ? normal.string() : path.string();
 }
 
 absl::StatusOr<ProjectFile> ReadProject(const std::string& path,
@@ -93,8 +121,10 @@ absl::Status CheckWritable(const std::vector<Output>& outputs,
 }
 
 absl::Status Write(const std::vector<Output>& outputs,
-                   const v1::CheckResult& result, CommandContext& context) {
+                   const v1::CheckResult& result, CommandsStopped& stopped,
+                   CommandContext& context) {
   context.progress.Clear();
+  const bool annotate = context.line.check.github_annotations;
   bool table = !context.line.json;
   absl::Status status;
   for (const Output& output : outputs) {
@@ -108,17 +138,16 @@ absl::Status Write(const std::vector<Output>& outputs,
   if (context.line.json) context.print(ToJson(result));
   // Without cells the error says it all.
   if (table && result.cells_size() > 0) {
-    context.print(RenderCheck(result, context.style));
+    const std::string text = RenderCheck(result, context.style);
+    context.print(annotate ? WithoutGithubCommands(text) : text);
   }
-  if (context.line.check.github_annotations) {
-    context.print(CheckToGithubAnnotations(result));
-  }
+  stopped.Resume();
+  if (annotate) context.print(CheckToGithubAnnotations(result));
   return status;
 }
 
-}  // namespace
-
-absl::Status RunCheck(CommandContext& context) {
+absl::Status Check(CommandContext& context) {
+  CommandsStopped stopped(context);
   const std::string path = ProjectPath(context);
   const std::vector<Output> outputs = OutputsOf(context.line.check);
   EK_RETURN_IF_ERROR(CheckWritable(outputs, path));
@@ -134,8 +163,16 @@ absl::Status RunCheck(CommandContext& context) {
   }
   FinishResult(status, result);
   if (ExitCodeFor(status) == ExitCode::kInterrupted) return status;
-  const absl::Status written = Write(outputs, result, context);
+  const absl::Status written = Write(outputs, result, stopped, context);
   return status.ok() ? written : status;
+}
+
+}  // namespace
+
+absl::Status RunCheck(CommandContext& context) {
+  const absl::Status status = Check(context);
+  return context.line.check.github_annotations ? WithoutGithubCommands(status)
+                                               : status;
 }
 
 }  // namespace edgekiln::client

@@ -10,7 +10,7 @@ namespace edgekiln::client {
 
 // Runs a project as one sweep and judges each cell by its budgets and its
 // baseline. The outputs that the command line names are written whatever comes
-// of it, unless the user interrupts.
+// of it, unless one of them cannot be, or the user interrupts.
 //
 // Errors: USAGE; those of the sweep; CELLS_FAILED; GATE_FAILED with a line for
 // everything that is broken. In this order: a fault of the service, of a model,

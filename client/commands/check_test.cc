@@ -102,7 +102,7 @@ TEST_F(CheckCommandTest, BaselinesAreReportsAndLimitLaterOnes) {
   SetCycles(52);
   EXPECT_EQ(Check(), ExitCode::kPass) << status_;
   EXPECT_TRUE(Says("+4.00 %")) << out_;
-  EXPECT_TRUE(Says("  layers that changed:\n    conv1 +2 cycles\n")) << out_;
+  EXPECT_TRUE(Says("  layers that changed:\n    - conv1 +2 cycles\n")) << out_;
   SetCycles(60);
   EXPECT_EQ(Check(), ExitCode::kGate);
   EXPECT_TRUE(
@@ -216,7 +216,16 @@ TEST_F(CheckCommandTest, StandardOutputIsOneThing) {
   EXPECT_EQ(Check({"--json"}), ExitCode::kPass);
   EXPECT_EQ(out_.find("{\n  \"file\":"), 0u) << out_;
   EXPECT_EQ(Check({"--github-annotations"}), ExitCode::kPass);
-  EXPECT_TRUE(Says("\n::notice file=")) << out_;
+  // The table is between the first line and the second token.
+  const std::string stop = "::stop-commands::";
+  ASSERT_EQ(out_.find(stop), 0u) << out_;
+  const std::string token =
+      out_.substr(stop.size(), out_.find('\n') - stop.size());
+  EXPECT_GE(token.size(), 16u);
+  const size_t table = out_.find("RESULT");
+  const size_t resume = out_.find("\n::" + token + "::\n::notice file=");
+  ASSERT_NE(resume, std::string::npos) << out_;
+  EXPECT_LT(table, resume) << out_;
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{
            {"check", "--json", "--junit", "-"},
@@ -224,11 +233,34 @@ TEST_F(CheckCommandTest, StandardOutputIsOneThing) {
            {"check", "--json", "--github-annotations"},
            {"check", "--sarif", "-", "--github-annotations"},
            {"check", "--sarif", "x", "--junit", "x"},
+           {"check", "--sarif", "./x", "--junit", "none/../x"},
            {"check", "--sarif", ""},
            {"check", "a", "b"},
            {"init", "a", "b"}}) {
     EXPECT_EQ(ExitCodeFor(ParseCommandLine(args).status()), ExitCode::kUsage);
   }
+}
+
+// Services compare it with the paths of a repository.
+TEST_F(CheckCommandTest, ThePathOfTheProjectIsNormal) {
+  std::filesystem::create_directories(folder_ + "/a/b");
+  std::filesystem::create_directory_symlink("a/b", folder_ + "/link");
+  const auto file = [&](const std::string& name) {
+    out_.clear();
+    status_ = Run(RunCheck, {"check", folder_ + name, "--json"});
+    return out_.substr(0, out_.find(",\n"));
+  };
+  const std::string normal =
+      "{\n  \"file\": \"" +
+      std::filesystem::path(project_).lexically_normal().string() + "\"";
+  EXPECT_EQ(file("/./edgekiln.txtpb"), normal);
+  EXPECT_EQ(file("//"), normal);
+  EXPECT_EQ(file("/a/../."), normal);
+  // It is link/.., which is a.
+  Put("a/edgekiln.txtpb", "nonsense: 1");
+  EXPECT_EQ(file("/link/../edgekiln.txtpb"),
+            "{\n  \"file\": \"" + folder_ + "/link/../edgekiln.txtpb\"");
+  EXPECT_EQ(ExitCodeFor(status_), ExitCode::kUsage);
 }
 
 TEST_F(CheckCommandTest, WhatItCannotReadOrWriteIsAUsageError) {
@@ -275,6 +307,32 @@ TEST_F(CheckCommandTest, CellsThatWereOverAreJudged) {
   EXPECT_FALSE(Says("\"state\": \"WRITTEN\"")) << out_;
   EXPECT_EQ(Get(Baseline("chip")), before);
   EXPECT_NE(Get(Baseline("other")), "absent");
+}
+
+// Nor are reports fetched for results that are not written.
+TEST_F(CheckCommandTest, AnInterruptedCheckEndsAtOnce) {
+  ASSERT_EQ(Check({"--update-baselines"}), ExitCode::kPass);
+  connection_.reports_asked = 0;
+  connection_.job.set_state(v1::CANCELLED);
+  connection_.job.mutable_error()->set_code(1);
+  connection_.job.mutable_error()->set_reason(kReasonInterrupted);
+  EXPECT_EQ(Check({"--github-annotations"}), ExitCode::kInterrupted) << status_;
+  EXPECT_EQ(connection_.reports_asked, 0);
+  EXPECT_FALSE(Says("RESULT")) << out_;
+  // Whatever follows in the log is obeyed again.
+  EXPECT_TRUE(absl::EndsWith(out_, "::\n")) << out_;
+}
+
+TEST_F(CheckCommandTest, AServiceThatIsGoneIsAskedOnce) {
+  ASSERT_EQ(Check({"--update-baselines"}), ExitCode::kPass);
+  connection_.reports.clear();
+  connection_.reports_asked = 0;
+  connection_.on_watch = [this] { clock_.Advance(absl::Hours(2)); };
+  EXPECT_EQ(Check({"--timeout", "1h"}), ExitCode::kDeadline) << status_;
+  EXPECT_EQ(connection_.reports_asked, 1);
+  EXPECT_TRUE(Says("2 cells: 2 not finished by a fault of the service"))
+      << out_;
+  EXPECT_TRUE(Says("no report")) << out_;
 }
 
 // The service is at fault: try again, the baselines are not.

@@ -103,9 +103,8 @@ absl::Status RunInit(CommandContext& context) {
   start.set_file(path);
   for (const FoundModel& model : found.models) {
     start.add_models(model.file);
-    for (const std::string& data : {model.calibration, model.data}) {
-      if (!data.empty()) start.add_data(data);
-    }
+    if (!model.calibration.empty()) start.add_data(model.calibration);
+    if (HasAccuracy(model)) start.add_data(model.data);
   }
   for (const StarterTarget& target : targets) {
     start.add_targets(target.file.empty() ? target.name : target.file);

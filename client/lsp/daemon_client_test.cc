@@ -176,6 +176,34 @@ TEST(DaemonClientTest, AClosedFileCancelsItsRun) {
   EXPECT_THAT(daemon.cancelled, ElementsAre("j1"));
 }
 
+TEST(DaemonClientTest, ARunThatLosesTheDaemonIsAnswered) {
+  const auto files = NewPosixFileSystem();
+  const auto clock = NewRealClock();
+  const std::string model = testing::TempDir() + "/lsp_lost.tflite";
+  ASSERT_TRUE(WriteAtomically(*files, model, "a model").ok());
+  Answers answers;
+  const auto client = NewDaemonClient(
+      {.connect = [](FileSystem&, std::function<bool()>)
+           -> absl::StatusOr<std::unique_ptr<Connection>> {
+         auto connection = std::make_unique<FakeConnection>();
+         connection->create_error = absl::UnavailableError("gone");
+         return connection;
+       },
+       .tell = [&](DaemonAnswer answer) { answers.Add(std::move(answer)); }},
+      *files, *clock);
+  client->Run({.uri = "a",
+               .version = 3,
+               .target_name = "a",
+               .text = "",
+               .model = model});
+  const DaemonAnswer lost = answers.Wait(0);
+  ASSERT_TRUE(std::holds_alternative<RunAnswer>(lost));
+  EXPECT_EQ(std::get<RunAnswer>(lost).version, 3);
+  EXPECT_FALSE(std::get<RunAnswer>(lost).figures.has_value());
+  // The next daemon is there at once: nobody says that one was away.
+  EXPECT_TRUE(std::holds_alternative<ListAnswer>(answers.Wait(1)));
+}
+
 TEST(DaemonClientTest, SaysOnceThatNobodyAnswers) {
   const auto files = NewPosixFileSystem();
   const auto clock = NewRealClock();

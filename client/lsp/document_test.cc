@@ -80,6 +80,28 @@ Position NaivePosition(const std::string& text, size_t offset,
   return position;
 }
 
+TEST(LineIndexTest, CountsInLongLines) {
+  Rng rng(9);
+  for (int round = 0; round < 4; ++round) {
+    std::string text;
+    for (int line = 0; line < 3; ++line) {
+      std::string pieces = RandomText(rng, 500);
+      std::erase_if(pieces, [](char c) { return c == '\n' || c == '\r'; });
+      text += pieces + (line == 1 ? "\r\n" : "\n");
+    }
+    const LineIndex index(text);
+    ASSERT_EQ(index.lines(), 4);
+    for (const Encoding encoding : {Encoding::kUtf8, Encoding::kUtf16}) {
+      for (size_t at = 0; at < text.size(); at += CharacterBytes(text, at)) {
+        if (text[at] == '\n' && text[at - 1] == '\r') continue;
+        ASSERT_EQ(index.PositionOf(text, at, encoding),
+                  NaivePosition(text, at, encoding))
+            << at;
+      }
+    }
+  }
+}
+
 size_t RandomBoundary(const std::string& text, Rng& rng) {
   size_t wanted = rng.Below(text.size() + 1);
   size_t at = 0;

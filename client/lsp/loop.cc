@@ -1,5 +1,6 @@
 #include "client/lsp/loop.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,8 +15,12 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/scoped_fd.h"
+#include "client/error_detail.h"
+#include "client/exit_code.h"
 #include "client/lsp/framing.h"
 #include "client/lsp/server.h"
+#include "client/render/error_block.h"
+#include "client/render/text.h"
 
 namespace edgekiln::client::lsp {
 namespace {
@@ -34,7 +39,7 @@ class Inbox {
     absl::Status error;  // Why, unless the input just ended.
   };
 
-  // Waits as long as too much is queued; false once nobody takes it any more.
+  // Waits as long as too much is queued; false once the main loop has ended.
   bool Push(Frame frame) {
     MutexLock lock(mutex_);
     while (queued_bytes_ > kMaxQueuedBytes && !closed_) changed_.Wait(lock);
@@ -130,10 +135,18 @@ absl::Status OutputLost() {
                     .fix = "the editor is gone; start the server again"});
 }
 
+// The process, as it would with that result of ServeLanguage().
+[[noreturn]] void Leave(const absl::StatusOr<int>& result) {
+  if (result.ok()) _exit(*result);
+  WriteAll(STDERR_FILENO,
+           RenderError(DetailFromStatus(result.status()), Style::Plain()));
+  _exit(static_cast<int>(ExitCodeFor(result.status())));
+}
+
 // Ends `daemon`, which may be waiting for an answer, within `patience`; if that
 // is not enough, leaves the process: nothing of it needs an orderly end.
 void EndWithin(std::unique_ptr<Daemon> daemon, absl::Duration patience,
-               int exit_code) {
+               const absl::StatusOr<int>& result) {
   Mutex mutex;
   CondVar ended_changed;
   bool ended = false;
@@ -148,7 +161,7 @@ void EndWithin(std::unique_ptr<Daemon> daemon, absl::Duration patience,
     const auto until =
         std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience);
     while (!ended) {
-      if (!ended_changed.WaitUntil(lock, until) && !ended) _exit(exit_code);
+      if (!ended_changed.WaitUntil(lock, until) && !ended) Leave(result);
     }
   }
   ending.join();
@@ -159,7 +172,9 @@ void EndWithin(std::unique_ptr<Daemon> daemon, absl::Duration patience,
 absl::StatusOr<int> ServeLanguage(const LoopOptions& options) {
   signal(SIGPIPE, SIG_IGN);  // A lost editor is an error of write().
   int stop_pipe[2];
-  if (pipe(stop_pipe) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  if (pipe2(stop_pipe, O_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "pipe2");
+  }
   const ScopedFd stop_read(stop_pipe[0]);
   ScopedFd stop_write(stop_pipe[1]);
   Inbox inbox;
@@ -189,10 +204,11 @@ absl::StatusOr<int> ServeLanguage(const LoopOptions& options) {
   inbox.Close();
   stop_write.reset();
   reading.join();
-  EndWithin(std::move(daemon), options.patience, server.exit_code());
-  if (!error.ok()) return error;
-  if (lost) return OutputLost();
-  return server.exit_code();
+  absl::StatusOr<int> result = server.exit_code();
+  if (lost) result = OutputLost();
+  if (!error.ok()) result = error;
+  EndWithin(std::move(daemon), options.patience, result);
+  return result;
 }
 
 }  // namespace edgekiln::client::lsp

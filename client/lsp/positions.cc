@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace edgekiln::client::lsp {
 namespace {
+
+// Bytes between marks: no more than that is counted for a position.
+constexpr size_t kMarkEvery = 256;
 
 // Characters above U+FFFF, which have four bytes, are two units of UTF-16.
 int UnitsOf(size_t bytes, Encoding encoding) {
@@ -36,11 +40,27 @@ LineIndex::LineIndex(absl::string_view text) : starts_{0} {
     const bool crlf =
         text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
     if (crlf || (text[i] != '\n' && text[i] != '\r')) continue;
+    if (!ascii) MarkLine(text, starts_.back(), i);
     starts_.push_back(i + 1);
     ascii_.push_back(ascii);
     ascii = true;
   }
+  if (!ascii) MarkLine(text, starts_.back(), text.size());
   ascii_.push_back(ascii);
+}
+
+void LineIndex::MarkLine(absl::string_view text, size_t begin, size_t end) {
+  size_t next = begin + kMarkEvery;
+  int units = 0;
+  for (size_t at = begin; at < end;) {
+    if (at >= next) {
+      marks_.push_back({at, units});
+      next = at + kMarkEvery;
+    }
+    const size_t bytes = CharacterBytes(text, at);
+    units += UnitsOf(bytes, Encoding::kUtf16);
+    at += bytes;
+  }
 }
 
 Span LineIndex::Line(absl::string_view text, int line) const {
@@ -66,7 +86,18 @@ Position LineIndex::PositionOf(absl::string_view text, size_t offset,
     position.character = static_cast<int>(end - line.begin);
     return position;
   }
-  for (size_t at = line.begin; at < end;) {
+  size_t at = line.begin;
+  const auto after = std::upper_bound(
+      marks_.begin(), marks_.end(), end,
+      [](size_t offset, const Mark& mark) { return offset < mark.offset; });
+  if (after != marks_.begin() && std::prev(after)->offset > line.begin) {
+    const Mark& mark = *std::prev(after);
+    at = mark.offset;
+    position.character = encoding == Encoding::kUtf8
+                             ? static_cast<int>(at - line.begin)
+                             : mark.units;
+  }
+  while (at < end) {
     const size_t bytes = CharacterBytes(text, at);
     // Inside of a character: its beginning.
     if (at + bytes > end) break;

@@ -64,10 +64,19 @@ class LineIndex {
   Span Line(absl::string_view text, int line) const;
 
  private:
+  // A character of a line that is not ASCII: where it begins, and how many
+  // units of UTF-16 of the line are before it.
+  struct Mark {
+    size_t offset = 0;
+    int units = 0;
+  };
+  void MarkLine(absl::string_view text, size_t begin, size_t end);
+
   bool IsAscii(int line) const { return ascii_[static_cast<size_t>(line)]; }
 
   std::vector<size_t> starts_;
   std::vector<bool> ascii_;  // By line: a character is a byte.
+  std::vector<Mark> marks_;  // Every kMarkEvery bytes of long lines, in order.
 };
 
 // Bytes of the character that begins at `offset`: 1 to 4; 1 for what is not

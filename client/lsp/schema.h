@@ -53,7 +53,8 @@ class Schema {
   // The kind of a file: that of a comment line "# proto-message: NAME"; of a
   // file called edgekiln.txtpb the project; otherwise the one with the most of
   // its keys at the top of the file, or of what may be mistyped ones; targets
-  // for a file without any key. Null: none of ours, such files are left alone.
+  // for a file without any key. Null: not one of our messages; the file is not
+  // checked.
   const FileKind* KindOf(absl::string_view path, absl::string_view text,
                          const Syntax& syntax) const;
 

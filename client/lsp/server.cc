@@ -174,6 +174,8 @@ Json Server::Answer(const std::string& method, OpenFile& file,
   }
   if (method == "textDocument/hover") return Hover(file, params, context);
   if (method == "textDocument/codeAction") {
+    // A change of the same batch: the problems are of the text before it.
+    if (file.TakeChanged()) Check(file);
     return CodeActions(file, params, context);
   }
   if (method == "textDocument/codeLens") return CodeLenses(file, context);
@@ -250,6 +252,7 @@ void Server::Open(const Json& params) {
                      " files are open; further ones are not checked"));
     return;
   }
+  if (OpenFile* const old = FileOf(params)) DropFigures(*old);
   files_[uri] = std::make_unique<OpenFile>(
       uri, StringAt(params, "textDocument/text"),
       NumberAt(params, "textDocument/version").value_or(0), schema_);
@@ -280,6 +283,7 @@ void Server::Close(const Json& params) {
   if (file == nullptr) return;
   const std::string uri = file->uri();
   daemon_.Forget(uri);
+  DropFigures(*file);
   files_.erase(uri);
   Send(Notification("textDocument/publishDiagnostics",
                     {{"uri", uri}, {"diagnostics", Json::array()}}));

@@ -35,7 +35,8 @@ class Server {
   Server(ServerOptions options, Daemon& daemon);
 
   // All messages that have come so far. A request that a later one cancels is
-  // not begun; of several edits of a file only the last text is checked.
+  // not begun; of several edits of a file only the last text is checked, and
+  // those before a request for quick fixes.
   void Handle(const std::vector<Frame>& frames);
   void Handle(DaemonAnswer answer);
 
@@ -74,7 +75,10 @@ class Server {
   // Publishes what is known of the file.
   void Publish(OpenFile& file);
   void TellFigures(OpenFile& file);
-  // Whether the figures of the file are of an older text.
+  // The file is closed: nothing is left of what was shown.
+  void DropFigures(OpenFile& file);
+  // The present text is not profiled, or no longer. `stale`: the figures of the
+  // file are of an older one.
   void SetStale(OpenFile& file, bool stale);
   void Send(const Json& message);
   void Log(LogLevel level, const std::string& text);

@@ -93,6 +93,7 @@ void Server::Check(OpenFile& file) {
   file.checked = {Unchecked(HeadOf(file), "the daemon answers", unreached_)};
   file.profiled.clear();
   Publish(file);
+  SetStale(file, file.figures_version != file.version());
 }
 
 // Names are typed letter by letter: only what the list has is asked for.
@@ -208,6 +209,8 @@ void Server::On(RunAnswer answer) {
     return;
   }
   if (!newest) return;
+  // Told already; once the daemon answers, the file is checked anew.
+  if (!reached_ && answer.problem.reason() == unreached_.reason()) return;
   file.run_state = RunState::kFailed;
   file.failure = answer.problem.what();
   Problem problem{
@@ -237,6 +240,8 @@ void Server::On(ReachAnswer answer) {
   unreached_ = std::move(answer.problem);
   if (reached_) {
     Log(LogLevel::kInfo, "the daemon answers again");
+    // What was asked before may have had no answer.
+    known_.parameters.clear();
     daemon_.List();
   } else {
     Log(LogLevel::kWarning, ErrorText(unreached_));
@@ -246,12 +251,22 @@ void Server::On(ReachAnswer answer) {
   }
 }
 
-void Server::SetStale(OpenFile& file, bool stale) {
-  if (file.stale == stale || !file.figures.has_value()) return;
-  file.stale = stale;
-  // A run that was under way is cancelled.
-  if (file.run_state == RunState::kRunning) file.run_state = RunState::kDone;
+void Server::DropFigures(OpenFile& file) {
+  if (file.run_state == RunState::kNone) return;
+  file.run_state = RunState::kNone;
+  file.figures.reset();
   TellFigures(file);
+}
+
+void Server::SetStale(OpenFile& file, bool stale) {
+  const bool cancelled = file.run_state == RunState::kRunning;
+  if (cancelled) {
+    file.run_state =
+        file.figures.has_value() ? RunState::kDone : RunState::kNone;
+  }
+  const bool changed = file.figures.has_value() && file.stale != stale;
+  if (changed) file.stale = stale;
+  if (changed || cancelled) TellFigures(file);
 }
 
 void Server::Publish(OpenFile& file) { Send(Diagnostics(file, encoding_)); }

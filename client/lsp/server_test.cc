@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/lsp/testing/sample.h"
+#include "client/lsp/testing/server_fixture.h"
 
 namespace edgekiln::client::lsp {
 namespace {
@@ -17,107 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr char kUri[] = "file:///home/ann/chip.txtpb";
-
-// Keeps what it is asked.
-class FakeDaemon final : public Daemon {
- public:
-  void Check(const std::string& uri, int64_t version,
-             const std::string& text) override {
-    checks.push_back(absl::StrCat(uri, "@", version));
-    checked_text = text;
-  }
-  void Run(RunRequest request) override { runs.push_back(std::move(request)); }
-  void Forget(const std::string& uri) override { forgotten.push_back(uri); }
-  void List() override { ++lists; }
-  void LookUp(const std::string& target) override {
-    look_ups.push_back(target);
-  }
-
-  std::vector<std::string> checks;
-  std::string checked_text;
-  std::vector<RunRequest> runs;
-  std::vector<std::string> forgotten;
-  std::vector<std::string> look_ups;
-  int lists = 0;
-};
-
-class ServerTest : public testing::Test {
- protected:
-  void Send(const std::vector<Json>& messages) {
-    std::vector<Frame> frames;
-    for (const Json& message : messages) {
-      frames.push_back({.body = JsonText(message)});
-    }
-    server_.Handle(frames);
-  }
-  void SendText(const std::string& body) { server_.Handle({{.body = body}}); }
-
-  static Json Request(int id, const std::string& method, Json params) {
-    return {{"jsonrpc", "2.0"},
-            {"id", id},
-            {"method", method},
-            {"params", std::move(params)}};
-  }
-
-  void Start(Json options = nullptr) {
-    Send(
-        {Request(1, "initialize",
-                 {{"rootUri", "file:///work"},
-                  {"capabilities",
-                   {{"workspace", {{"codeLens", {{"refreshSupport", true}}}}}}},
-                  {"initializationOptions", std::move(options)}})});
-    Send({Notification("initialized", Json::object())});
-    sent_.clear();
-  }
-  void Open(const std::string& text, const std::string& uri = kUri) {
-    Send({Notification(
-        "textDocument/didOpen",
-        {{"textDocument", {{"uri", uri}, {"version", 1}, {"text", text}}}})});
-  }
-  static Json Whole(const std::string& text, int version) {
-    return Notification(
-        "textDocument/didChange",
-        {{"textDocument", {{"uri", kUri}, {"version", version}}},
-         {"contentChanges", Json::array({{{"text", text}}})}});
-  }
-
-  // The messages since the last call.
-  std::vector<Json> Taken() { return std::exchange(sent_, {}); }
-  // Of the last diagnostics that were published.
-  std::vector<std::string> Published() {
-    std::vector<std::string> messages;
-    for (const Json& message : Taken()) {
-      if (StringAt(message, "method") != "textDocument/publishDiagnostics") {
-        continue;
-      }
-      messages.clear();
-      for (const Json& one : message["params"]["diagnostics"]) {
-        messages.push_back(StringAt(one, "message"));
-      }
-    }
-    return messages;
-  }
-  Json Ask(const std::string& method, Json params) {
-    params["textDocument"] = {{"uri", kUri}};
-    Send({Request(++id_, method, std::move(params))});
-    for (const Json& message : Taken()) {
-      if (NumberAt(message, "id") == id_) return message;
-    }
-    return nullptr;
-  }
-
-  FakeDaemon daemon_;
-  std::vector<Json> sent_;
-  Server server_{{.version = "test",
-                  .send =
-                      [this](const std::string& body) {
-                        sent_.push_back(*ParseJson(body));
-                      }},
-                 daemon_};
-  int id_ = 100;
-};
 
 TEST_F(ServerTest, LivesAsTheProtocolSays) {
   Send({Request(1, "textDocument/hover", Json::object())});
@@ -148,45 +45,6 @@ TEST_F(ServerTest, LivesAsTheProtocolSays) {
   Send({Notification("exit", nullptr)});
   EXPECT_TRUE(server_.done());
   EXPECT_EQ(server_.exit_code(), 0);
-}
-
-TEST_F(ServerTest, AnswersGarbageAndGoesOn) {
-  Start();
-  const struct {
-    const char* body;
-    int64_t code;
-  } kCases[] = {
-      {"", -32700},
-      {"{", -32700},
-      {"[[[[", -32700},
-      {"[]", -32600},
-      {"7", -32600},
-      {"{}", -32600},
-      {R"({"id":{},"method":"x"})", -32600},
-      {R"({"id":1.5,"method":"x"})", -32600},
-      {R"({"id":1,"method":7})", -32600},
-      {R"({"id":1,"method":"textDocument/hover"})", -32602},
-      {R"({"id":1,"method":"textDocument/hover","params":[1]})", -32602},
-  };
-  for (const auto& c : kCases) {
-    SendText(c.body);
-    const std::vector<Json> answers = Taken();
-    ASSERT_EQ(answers.size(), 1u) << c.body;
-    EXPECT_EQ(NumberAt(answers[0], "error/code"), c.code) << c.body;
-  }
-  for (const char* params :
-       {"{}", "[]", "null", "3", R"({"textDocument":3})",
-        R"({"textDocument":{"uri":"file:///home/ann/chip.txtpb"},
-            "contentChanges":[{"range":{"start":{"line":-1}},"text":"x"},7,
-                              {"text":8}]})"}) {
-    for (const char* method : {"didOpen", "didChange", "didClose", "didSave"}) {
-      SendText(absl::StrCat(R"({"method":"textDocument/)", method,
-                            R"(","params":)", params, "}"));
-    }
-  }
-  Taken();
-  Open("extnds: \"dla\"");
-  EXPECT_THAT(Published(), ElementsAre(HasSubstr("did you mean")));
 }
 
 TEST_F(ServerTest, ChecksLocallyThenByTheDaemon) {
@@ -309,6 +167,69 @@ TEST_F(ServerTest, ProfilesTheModel) {
   EXPECT_EQ(lens(), "7 cycles \u00B7 0 ms");
 }
 
+TEST_F(ServerTest, ARunThatNobodyEndsIsNotRunning) {
+  Start({{"model", "/net.tflite"}});
+  const auto state = [&] {
+    std::string last = "nothing";
+    for (const Json& message : Taken()) {
+      if (StringAt(message, "method") != "edgekiln/figures") continue;
+      last = StringAt(message, "params/state");
+    }
+    return last;
+  };
+  const auto run = [&](const std::string& text, int64_t version) {
+    Send({Whole(text, static_cast<int>(version))});
+    server_.Handle(CheckAnswer{.uri = kUri, .version = version, .valid = true});
+    EXPECT_EQ(state(), "running");
+  };
+  const auto figures = [&](int64_t version) {
+    server_.Handle(RunAnswer{
+        .uri = kUri, .version = version, .figures = Figures{.cycles = 7}});
+    EXPECT_EQ(state(), "done");
+  };
+  Open("extends: \"dla\"\n");
+  server_.Handle(CheckAnswer{.uri = kUri, .version = 1, .valid = true});
+  EXPECT_EQ(state(), "running");
+  // Without figures.
+  Send({Whole("extends: 3", 2)});
+  EXPECT_EQ(state(), "none");
+  run("extends: \"dla\"\n", 3);
+  figures(3);
+  Send({Whole("extends: 3", 4)});
+  EXPECT_EQ(state(), "done");
+  // With figures that are outdated already.
+  run("extends: \"dla\"\n", 5);
+  Send({Whole("extends: 3", 6)});
+  EXPECT_EQ(state(), "done");
+  // The daemon is away.
+  run("extends: \"dla\"\n", 7);
+  v1::ErrorDetail problem;
+  problem.set_reason("DAEMON_UNREACHABLE");
+  problem.set_what("no daemon answers");
+  server_.Handle(ReachAnswer{.reached = false, .problem = problem});
+  EXPECT_EQ(state(), "done");
+  // Which is told once.
+  server_.Handle(RunAnswer{.uri = kUri, .version = 7, .problem = problem});
+  EXPECT_THAT(Taken(), IsEmpty());
+  server_.Handle(ReachAnswer{.reached = true});
+  run("extends: \"dla\"\n", 8);
+  figures(8);
+  // Figures of the present text stay what they are.
+  server_.Handle(ReachAnswer{.reached = false, .problem = problem});
+  EXPECT_EQ(state(), "nothing");
+  server_.Handle(ReachAnswer{.reached = true});
+  run("extends: \"dla\"\n\n", 9);
+  server_.Handle(
+      {{.body = absl::StrCat(R"({"method":"textDocument/didChange","params":)",
+                             R"({"textDocument":{"uri":")", kUri, R"(")"),
+        .skipped = true}});
+  EXPECT_EQ(state(), "none");
+  run("extends: \"dla\"\n", 10);
+  Send({Notification("textDocument/didClose",
+                     {{"textDocument", {{"uri", kUri}}}})});
+  EXPECT_EQ(state(), "none");
+}
+
 TEST_F(ServerTest, NothingButModelsIsProfiled) {
   Start();
   Open("# model: ../secret\nextends: \"dla\"\n");
@@ -340,40 +261,6 @@ TEST_F(ServerTest, SaysOnceThatTheDaemonIsAway) {
               ElementsAre(absl::StrCat(kUri, "@1"), absl::StrCat(kUri, "@3")));
   server_.Handle(CheckAnswer{.uri = kUri, .version = 3, .valid = true});
   EXPECT_THAT(Published(), IsEmpty());
-}
-
-TEST_F(ServerTest, KnowsTheBase) {
-  Start();
-  Open("extends: \"npu\"\nset { name: \"\" }\n");
-  EXPECT_THAT(daemon_.look_ups, IsEmpty());  // The list is not there yet.
-  server_.Handle(ListAnswer{.targets = {{"npu", "A chip."}}});
-  EXPECT_THAT(daemon_.look_ups, ElementsAre("npu"));
-  server_.Handle(TargetAnswer{.name = "npu", .text = kSampleTarget});
-  const Json items =
-      Ask("textDocument/completion",
-          {{"position", ToJson(Position{1, 13})}})["result"]["items"];
-  ASSERT_EQ(items.size(), 2u);
-  EXPECT_EQ(StringAt(items[0], "label"), "pes");
-  EXPECT_EQ(RangeAt(items[0], "textEdit/range"), (Range{{1, 13}, {1, 13}}));
-  // Once is enough.
-  Send({Whole("extends: \"npu\"\n", 2)});
-  EXPECT_EQ(daemon_.look_ups.size(), 1u);
-}
-
-TEST_F(ServerTest, RequestsAreCancelled) {
-  Start();
-  Open("extends: \"dla\"\n");
-  const Json position = {{"textDocument", {{"uri", kUri}}},
-                         {"position", ToJson(Position{0, 1})}};
-  Send({Request(7, "textDocument/hover", position),
-        Request(8, "textDocument/hover", position),
-        Notification("$/cancelRequest", {{"id", 7}}),
-        Notification("$/cancelRequest", {{"id", "x"}})});
-  const std::vector<Json> answers = Taken();
-  ASSERT_EQ(answers.size(), 2u);
-  EXPECT_EQ(NumberAt(answers[0], "error/code"), -32800);
-  EXPECT_EQ(NumberAt(answers[1], "id"), 8);
-  EXPECT_TRUE(answers[1].contains("result"));
 }
 
 TEST_F(ServerTest, SaysWhatIsTooLarge) {

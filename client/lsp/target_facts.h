@@ -51,7 +51,7 @@ const ParameterFact* FindParameter(const ParameterFacts& facts,
 
 // In Markdown: doc, default, limits, unit and where the number comes from.
 std::string ParameterText(const ParameterFact& fact);
-// "int64, 1 to 1024 elements, default 64".
+// "1 to 1024 elements, default 64, here 32"; what is unknown is left out.
 std::string LimitsText(const ParameterFact& fact);
 
 }  // namespace edgekiln::client::lsp

@@ -72,6 +72,7 @@ class FakeConnection final : public Connection {
   absl::StatusOr<v1::DaemonStatus> GetStatus() override { return status; }
   absl::StatusOr<v1::Report> GetReport(const std::string&,
                                        int target) override {
+    ++reports_asked;
     if (target >= static_cast<int>(reports.size())) {
       return absl::NotFoundError("no report");
     }
@@ -148,6 +149,7 @@ class FakeConnection final : public Connection {
   std::vector<v1::Job> jobs;  // Newest first.
   bool no_jobs = false;
   std::vector<v1::Report> reports;
+  int reports_asked = 0;
   std::vector<v1::JobEvent> events;
   std::vector<TransferState> transfer;  // Of each upload.
   std::function<void()> on_watch;

@@ -21,31 +21,6 @@ namespace {
 constexpr int kHeld = 400;  // More than the daemon has for HTTP.
 constexpr int kBodyBytes = 1 << 20;
 constexpr absl::Duration kHold = absl::Seconds(3);
-constexpr absl::Duration kAnswerLimit = absl::Seconds(5);
-
-bool SendAll(int fd, const std::string& bytes) {
-  size_t sent = 0;
-  while (sent < bytes.size()) {
-    pollfd ready = {.fd = fd, .events = POLLOUT, .revents = 0};
-    if (poll(&ready, 1, 2000) <= 0) return false;
-    const ssize_t got =
-        send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-    if (got <= 0) return false;
-    sent += static_cast<size_t>(got);
-  }
-  return true;
-}
-
-// The first bytes of an answer; empty if none comes.
-std::string AnswerOf(int fd) {
-  pollfd ready = {.fd = fd, .events = POLLIN, .revents = 0};
-  const int wait_ms = static_cast<int>(absl::ToInt64Milliseconds(kAnswerLimit));
-  if (poll(&ready, 1, wait_ms) <= 0) return "";
-  std::string head(64, '\0');
-  const ssize_t got = recv(fd, head.data(), head.size(), 0);
-  head.resize(got > 0 ? static_cast<size_t>(got) : 0);
-  return head;
-}
 
 absl::Status StatusOf(const std::string& answer) {
   if (answer.empty()) return absl::UnavailableError("no answer");

@@ -1,5 +1,7 @@
 #include "tests/chaos/attack_suite.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "tests/chaos/attack_process.h"
 #include "tests/chaos/farm.h"
 #include "tests/chaos/hostile_models.h"
+#include "tests/chaos/plain_connection.h"
 
 namespace edgekiln::chaos {
 namespace {
@@ -139,7 +142,13 @@ class AttackSuite {
           " jobs succeeded",
           count.complaints.empty() ? "" : ": " + count.complaints.front()));
     }
-    // As afterwards: to look at all jobs costs memory, too.
+    // As afterwards: its channel to itself is open then.
+    const int http = StartConnecting(farm_->http_address());
+    if (http >= 0) {
+      if (SendAll(http, "GET /v1/targets HTTP/1.0\r\n\r\n")) AnswerOf(http);
+      close(http);
+    }
+    // To look at all jobs costs memory, too.
     EK_RETURN_IF_ERROR(CancelEverything(farm_->address()), "listing jobs");
     absl::SleepFor(kRest);
     return absl::OkStatus();

@@ -57,7 +57,8 @@ class PackageTest(unittest.TestCase):
             self.assertRegex(mode, r"^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x)$", path)
             self.assertRegex(path, r"^\./(usr/.*|etc/.*|usr|etc)?$")
             if mode == "-rwxr-xr-x":
-                self.assertIn(path, [f"./usr/bin/{name}" for name in PROGRAMS])
+                self.assertIn(path, [f"./usr/bin/{name}" for name in PROGRAMS] +
+                              ["./usr/share/edgekiln/ci/check.sh"])
 
     def test_everything_is_there(self):
         pages = output(self.root / "usr/bin/edgekiln", "man", "--list").split()

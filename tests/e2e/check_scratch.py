@@ -1,6 +1,7 @@
 """What the tests of `edgekiln check` share: a scratch repository with a daemon of
 its own, and readers of JUnit and SARIF that refuse what others would.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -132,10 +133,15 @@ class Scratch:
             except OSError:
                 continue
 
-    def close(self):
+    def signal_daemons(self, number):
         for pid in self.daemons():
-            os.kill(pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def close(self):
+        self.signal_daemons(signal.SIGTERM)
         end = time.monotonic() + 10
         while any(True for _ in self.daemons()) and time.monotonic() < end:
             time.sleep(0.05)
+        self.signal_daemons(signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -84,8 +84,19 @@ class CheckTest(unittest.TestCase):
         self.cases = check_junit(root / "j.xml")
         self.results = check_sarif(root / "s.sarif")
         self.markdown = (root / "m.md").read_text(encoding="utf-8")
-        self.annotations = [line for line in done.stdout.split("\n") if line.startswith("::")]
+        # What GitHub obeys: nothing between these two.
+        stop, token, obeyed = self.split(done.stdout)
+        self.assertEqual(stop, "::stop-commands::" + token)
+        self.annotations = [line for line in obeyed if line.startswith("::")]
         self.out, self.err = done.stdout, done.stderr
+        self.assertNotIn("##[", self.out + self.err)
+
+    def split(self, text):
+        """The first line, its token, and the lines behind the line with that."""
+        lines = text.split("\n")
+        token = lines[0].rpartition("::")[2]
+        self.assertRegex(token, "^[0-9a-f]{32}$")
+        return lines[0], token, lines[lines.index(f"::{token}::") + 1:]
 
     def assert_named(self, cell, rule, texts, line):
         """In each output: the cell, the rule, how much and where."""
@@ -215,7 +226,7 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(list((self.scratch.repository / "baselines").glob("noise*")), [])
 
     def test_hostile_names(self):
-        name = "a%0A::error::x <b>&|`'\u00fc,:.onnx"
+        name = "a%0A::error::x <b>&|`'\u00fc,:##[x].onnx"
         (self.scratch.repository / "edges.onnx").rename(self.scratch.repository / name)
         self.scratch.put("edgekiln.txtpb", PROJECT.replace("edges.onnx", name).replace(
             "400000", "10"))
@@ -231,26 +242,33 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(len(written), 3, written)
 
     def test_a_daemon_killed_in_the_middle(self):
-        for seed, name in enumerate(("edges", "motion", "noise")):
+        # More work than can be done before the first line is read.
+        names = [f"net{number}" for number in range(24)]
+        for seed, name in enumerate(names):
             self.scratch.network(f"{name}.onnx", 16, 100 + seed)
-        self.scratch.put("edgekiln.txtpb", PROJECT.replace("limit: 30", "limit: 150"))
+        models = "".join(f'  models {{ file: "{name}.onnx" }}\n' for name in names)
+        self.scratch.put("edgekiln.txtpb", PROJECT.replace(
+            '  models { file: "edges.onnx" }\n', models +
+            '  models { file: "edges.onnx" }\n').replace("limit: 30", "limit: 150"))
         process = subprocess.Popen(
             [str(BIN / "edgekiln"), "check", "--update-baselines", "--json"],
             cwd=self.scratch.repository, env=self.scratch.environment,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)  # Before the one above.
         # The first sign of the sweep's progress.
         told = process.stderr.readline()
-        time.sleep(0.3)
-        self.assertIsNone(process.poll(), told)
         killed = list(self.scratch.daemons())
         self.assertEqual(len(killed), 1)
         os.kill(killed[0], signal.SIGKILL)
         out, err = process.communicate(timeout=LIMIT)
         self.assertEqual(process.returncode, 0, told + err)
         result = json.loads(out)
-        self.assertEqual(result["counts"]["passed"], 12)
-        self.assertEqual(len({cell["name"] for cell in result["cells"]}), 12)
-        self.assertNotEqual(list(self.scratch.daemons()), killed)
+        cells = 3 * (len(names) + 4)
+        self.assertEqual(result["counts"]["passed"], cells)
+        self.assertEqual(len({cell["name"] for cell in result["cells"]}), cells)
+        (daemon,) = self.scratch.daemons()
+        self.assertNotEqual(daemon, killed[0])
 
     def test_without_a_network(self):
         self.check(4, "--server", "127.0.0.1:1")

@@ -42,12 +42,20 @@ class Place:
                 continue
         return found
 
-    def stop(self):
+    def signal_daemons(self, number, seconds):
+        """Waits up to that time for their end."""
         for process in self.daemons():
-            os.kill(process, signal.SIGTERM)
-        end = time.monotonic() + 20
+            try:
+                os.kill(process, number)
+            except ProcessLookupError:
+                pass  # It has just ended.
+        end = time.monotonic() + seconds
         while self.daemons() and time.monotonic() < end:
             time.sleep(0.05)
+
+    def stop(self):
+        self.signal_daemons(signal.SIGTERM, 20)
+        self.signal_daemons(signal.SIGKILL, 5)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -40,11 +40,8 @@ class LspTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.place = Place()
+        cls.addClassCleanup(cls.place.stop)
         cls.dla = cls.cli("targets", "show", "dla").stdout
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.place.stop()
 
     @classmethod
     def cli(cls, *arguments):
@@ -327,12 +324,17 @@ class LspTest(unittest.TestCase):
             client.wait(lambda: any(
                 "answers again" in message.get("params", {}).get("message", "")
                 for message in client.received), "the daemon answers again")
+            # Of the time before: without the daemon it is told again.
+            logged = [message for message in list(client.received)
+                      if message["method"] == "window/logMessage"
+                      and "no daemon answers" in message["params"]["message"]]
         finally:
             daemon.terminate()
-            daemon.wait()
-        logged = [message for message in client.received
-                  if message["method"] == "window/logMessage"
-                  and "no daemon answers" in message["params"]["message"]]
+            try:
+                daemon.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
         self.assertEqual(len(logged), 1)
         self.assertEqual(client.stop(), 0)
 
@@ -343,7 +345,14 @@ class LspTest(unittest.TestCase):
         for process in self.place.daemons():
             os.kill(process, 9)
         client.change(URI, 2, "extends: \"dla\"\nset { name: \"pse\" }")
-        self.assertIn("pes", self.problems(client, 2)[0]["message"])
+        # Until it has started again, diagnostics may say that it is away.
+        client.wait(
+            lambda: any("pes" in problem["message"]
+                        for message in client.received
+                        if message["method"] == "textDocument/publishDiagnostics"
+                        and message["params"].get("version") == 2
+                        for problem in message["params"]["diagnostics"]),
+            "the daemon's word on version 2")
         self.assertEqual(client.stop(), 0)
 
 

@@ -87,11 +87,16 @@ async function startClient() {
   }
 }
 
-async function restart() {
-  const old = client;
-  client = undefined;
-  if (old) await old.stop().catch(() => {});
-  await startClient();
+// One at a time: settings change while somebody types.
+let restarting = Promise.resolve();
+function restart() {
+  restarting = restarting.then(async () => {
+    const old = client;
+    client = undefined;
+    if (old) await old.stop().catch(() => {});
+    await startClient();
+  });
+  return restarting;
 }
 
 // Without a shell: names of files are anything.
@@ -130,7 +135,12 @@ async function profile(uri) {
   const done = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, cancellable: true,
       title: `Profiling ${name} on ${target}` },
-    (_progress, token) => run(args, folder, token));
+    async (_progress, token) => ({ ...await run(args, folder, token),
+                                   cancelled: token.isCancellationRequested }));
+  if (done.cancelled) {
+    show(`$(circle-slash) ${name}`, 'cancelled', false);
+    return undefined;
+  }
   if (done.error) {
     const what = errorText(done.stdout, done.stderr, done.error.message);
     show(`$(warning) ${name}`, what, true);
@@ -167,7 +177,7 @@ async function activate(context) {
 }
 
 async function deactivate() {
-  if (client) await client.stop();
+  if (client) await client.stop().catch(() => {});
 }
 
 module.exports = { activate, deactivate };

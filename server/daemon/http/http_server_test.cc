@@ -339,6 +339,17 @@ TEST_F(HttpServerTest, EndsWithAReaderThatDoesNotRead) {
 }
 
 // Health is answered whoever watches.
+// Twice as many as there are connections. Each would keep one until it times
+// out, which is longer than Hear() waits.
+TEST_F(HttpServerTest, WhoLeavesWithinARequestKeepsNoConnection) {
+  for (int i = 0; i < 100; ++i) {
+    const int fd = Connect();
+    Say(fd, "GET /v1/jobs HT");
+    close(fd);
+  }
+  EXPECT_TRUE(Is(Get("/healthz"), 200));
+}
+
 TEST_F(HttpServerTest, CallsLeaveConnectionsForHealth) {
   std::vector<int> fds;
   for (int i = 0; i < 25; ++i) {

@@ -51,8 +51,9 @@ class MicrohttpdMetrics final : public MetricsServer {
       // libmicrohttpd closes what it is given.
       const int mine = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
       if (mine < 0) return NotStarted(address(), errno);
+      // Not epoll: see http_server.cc.
       MHD_Daemon* const daemon = MHD_start_daemon(
-          MHD_USE_EPOLL_INTERNAL_THREAD, 0, nullptr, nullptr, &Handle, this,
+          MHD_USE_POLL_INTERNAL_THREAD, 0, nullptr, nullptr, &Handle, this,
           MHD_OPTION_LISTEN_SOCKET, mine,                        //
           MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,           //
           MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,  //
