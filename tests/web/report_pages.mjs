@@ -122,6 +122,15 @@ async function compare(page, reports, diff) {
     [diff.a, diff.b, diff.change], "what changed is what report diff says");
 }
 
+// Waits until so many cells are drawn; not by waitForFunction(), whose eval the
+// page's policy forbids.
+async function shows(page, enough) {
+  for (let left = 100; left > 0; --left) {
+    if (enough(await page.locator("#front circle").count())) return;
+    await page.waitForTimeout(50);
+  }
+}
+
 // The page of a sweep; `rows` are those of `sweep show --json`.
 async function sweepPage(page, rows) {
   const done = rows.filter((row) => row.state === "done");
@@ -141,21 +150,19 @@ async function sweepPage(page, rows) {
   const name = (await key.locator("xpath=..").innerText()).split("\n")[0].trim();
   const wanted = done.filter((row) => row.values[name] === value).length;
   await key.selectOption({ label: value });
-  await page.waitForFunction((n) => document.querySelectorAll("#front circle").length === n, wanted);
+  await shows(page, (count) => count === wanted);
   equal(await page.locator("#front circle").count(), wanted, "a choice keeps its cells");
   equal(numberOf((await page.locator("#parallel .count").innerText()).split(" of ")[0]), wanted,
     "and counts them");
   await page.locator("#parallel button", { hasText: "show all" }).click();
-  await page.waitForFunction((n) => document.querySelectorAll("#front circle").length === n,
-    done.length);
+  await shows(page, (count) => count === done.length);
   equal(await page.locator("#front circle").count(), done.length, "all are shown again");
   const area = await page.locator("#parallel svg.parallel").boundingBox();
   await page.mouse.move(area.x + 12, area.y + area.height - 10);
   await page.mouse.down();
   await page.mouse.move(area.x + 12, area.y + area.height / 2);
   await page.mouse.up();
-  await page.waitForFunction((n) => document.querySelectorAll("#front circle").length < n,
-    done.length);
+  await shows(page, (count) => count < done.length);
   const kept = await page.locator("#front circle").count();
   check(kept > 0 && kept < done.length, "dragging along an axis keeps some", String(kept));
 }
