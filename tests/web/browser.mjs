@@ -32,7 +32,7 @@ export async function withPage(browser, { origin, width = 1400, dark = false, be
   const context = await browser.newContext({ viewport: { width, height: 900 },
     colorScheme: dark ? "dark" : "light", bypassCSP: false });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.on("pageerror", (error) => check(false, "no script fails", String(error)));
   page.on("console", (line) => check(line.type() !== "error" ||
     (bearable && bearable.test(line.text())), "the console is quiet", line.text()));

@@ -53,7 +53,7 @@ async function survivesKill(page, address, ask) {
   await ask("kill");
   await page.locator("#contents .badge.failed").waitFor();
   await ask("restart");
-  await page.locator("#report0 table, .badge.SUCCEEDED").first().waitFor({ timeout: 60_000 });
+  await page.locator("#report0 table, .badge.SUCCEEDED").first().waitFor({ timeout: 120_000 });
   await page.locator("#contents .badge.passed").waitFor();
   const whole = await get(`${address}/v1/jobs/${id}`);
   equal(whole.state, "SUCCEEDED", "the job goes on");
