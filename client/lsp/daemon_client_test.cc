@@ -94,36 +94,57 @@ class Answers {
   std::vector<DaemonAnswer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
-TEST(DaemonClientTest, ANewerTextSupersedesTheRun) {
-  const auto files = NewPosixFileSystem();
-  const auto clock = NewRealClock();
-  const std::string model = testing::TempDir() + "/lsp_net.tflite";
-  ASSERT_TRUE(WriteAtomically(*files, model, "a model").ok());
-  auto connection = std::make_unique<FakeConnection>();
-  FakeConnection& daemon = *connection;
-  daemon.job.set_id("j1");
-  daemon.reports.emplace_back().mutable_totals()->set_cycles(42);
-  Answers answers;
-  const auto client = NewDaemonClient(
-      {.connect = [&](FileSystem&, std::function<bool()>)
-           -> absl::StatusOr<std::unique_ptr<Connection>> {
-         return std::move(connection);
-       },
-       .tell = [&](DaemonAnswer answer) { answers.Add(std::move(answer)); }},
-      *files, *clock);
-  const auto run = [&](int64_t version) {
-    client->Run({.uri = "a",
-                 .version = version,
-                 .target_name = "chip",
-                 .text = "extends: \"dla\"",
-                 .model = model});
-  };
+class DaemonClientTest : public testing::Test {
+ protected:
+  using Connected = absl::StatusOr<std::unique_ptr<Connection>>;
+
+  DaemonClientTest() {
+    EXPECT_TRUE(WriteAtomically(*files_, model_, "a model").ok());
+  }
+
+  void Start(std::function<Connected()> connect) {
+    client_ = NewDaemonClient(
+        {.connect = [connect = std::move(connect)](
+                        FileSystem&,
+                        std::function<bool()>) { return connect(); },
+         .tell =
+             [this](DaemonAnswer answer) { answers_.Add(std::move(answer)); }},
+        *files_, *clock_);
+  }
+  // With a daemon whose job has a report, connected to once.
+  FakeConnection& StartWithDaemon() {
+    connection_ = std::make_unique<FakeConnection>();
+    FakeConnection& daemon = *connection_;
+    daemon.job.set_id("j1");
+    daemon.reports.emplace_back().mutable_totals()->set_cycles(42);
+    Start([this]() -> Connected { return std::move(connection_); });
+    return daemon;
+  }
+
+  void Run(const std::string& uri, int64_t version) {
+    client_->Run({.uri = uri,
+                  .version = version,
+                  .target_name = "chip",
+                  .text = "extends: \"dla\"",
+                  .model = model_});
+  }
+
+  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
+  const std::unique_ptr<Clock> clock_ = NewRealClock();
+  const std::string model_ = testing::TempDir() + "/lsp_net.tflite";
+  Answers answers_;
+  std::unique_ptr<FakeConnection> connection_;  // Until it is connected to.
+  std::unique_ptr<Daemon> client_;  // Last: its threads use the others.
+};
+
+TEST_F(DaemonClientTest, ANewerTextSupersedesTheRun) {
+  FakeConnection& daemon = StartWithDaemon();
   int watches = 0;
   daemon.on_watch = [&] {
-    if (++watches == 1) run(2);  // Typed while version 1 runs.
+    if (++watches == 1) Run("a", 2);  // Typed while version 1 runs.
   };
-  run(1);
-  const auto second = std::get<RunAnswer>(answers.Wait(0));
+  Run("a", 1);
+  const auto second = std::get<RunAnswer>(answers_.Wait(0));
   EXPECT_EQ(second.version, 2);  // Of version 1 nothing is told.
   EXPECT_EQ(second.figures->cycles, 42);
   const v1::CreateJobRequest& created = daemon.created;
@@ -134,92 +155,51 @@ TEST(DaemonClientTest, ANewerTextSupersedesTheRun) {
   EXPECT_FALSE(created.slot().name().empty());
   const std::string slot = created.slot().SerializeAsString();
   EXPECT_THAT(daemon.cancelled, ElementsAre());  // The slot does that.
-  run(3);
-  EXPECT_EQ(std::get<RunAnswer>(answers.Wait(1)).version, 3);
+  Run("a", 3);
+  EXPECT_EQ(std::get<RunAnswer>(answers_.Wait(1)).version, 3);
   EXPECT_EQ(daemon.created.slot().SerializeAsString(), slot);
+  client_.reset();  // Before what it calls.
 }
 
-TEST(DaemonClientTest, AClosedFileCancelsItsRun) {
-  const auto files = NewPosixFileSystem();
-  const auto clock = NewRealClock();
-  const std::string model = testing::TempDir() + "/lsp_closed.tflite";
-  ASSERT_TRUE(WriteAtomically(*files, model, "a model").ok());
-  auto connection = std::make_unique<FakeConnection>();
-  FakeConnection& daemon = *connection;
-  daemon.job.set_id("j1");
-  daemon.reports.emplace_back().mutable_totals()->set_cycles(42);
-  Answers answers;
-  const auto client = NewDaemonClient(
-      {.connect = [&](FileSystem&, std::function<bool()>)
-           -> absl::StatusOr<std::unique_ptr<Connection>> {
-         return std::move(connection);
-       },
-       .tell = [&](DaemonAnswer answer) { answers.Add(std::move(answer)); }},
-      *files, *clock);
+TEST_F(DaemonClientTest, AClosedFileCancelsItsRun) {
+  FakeConnection& daemon = StartWithDaemon();
   int watches = 0;
   daemon.on_watch = [&] {
     if (++watches > 1) return;
-    client->Forget("a");
-    client->Run({.uri = "b",
-                 .version = 7,
-                 .target_name = "b",
-                 .text = "",
-                 .model = model});
+    client_->Forget("a");
+    Run("b", 7);
   };
-  client->Run({.uri = "a",
-               .version = 1,
-               .target_name = "a",
-               .text = "",
-               .model = model});
-  const auto other = std::get<RunAnswer>(answers.Wait(0));
+  Run("a", 1);
+  const auto other = std::get<RunAnswer>(answers_.Wait(0));
   EXPECT_EQ(other.uri, "b");
   EXPECT_THAT(daemon.cancelled, ElementsAre("j1"));
+  client_.reset();  // Before what it calls.
 }
 
-TEST(DaemonClientTest, ARunThatLosesTheDaemonIsAnswered) {
-  const auto files = NewPosixFileSystem();
-  const auto clock = NewRealClock();
-  const std::string model = testing::TempDir() + "/lsp_lost.tflite";
-  ASSERT_TRUE(WriteAtomically(*files, model, "a model").ok());
-  Answers answers;
-  const auto client = NewDaemonClient(
-      {.connect = [](FileSystem&, std::function<bool()>)
-           -> absl::StatusOr<std::unique_ptr<Connection>> {
-         auto connection = std::make_unique<FakeConnection>();
-         connection->create_error = absl::UnavailableError("gone");
-         return connection;
-       },
-       .tell = [&](DaemonAnswer answer) { answers.Add(std::move(answer)); }},
-      *files, *clock);
-  client->Run({.uri = "a",
-               .version = 3,
-               .target_name = "a",
-               .text = "",
-               .model = model});
-  const DaemonAnswer lost = answers.Wait(0);
+TEST_F(DaemonClientTest, ARunThatLosesTheDaemonIsAnswered) {
+  Start([]() -> Connected {
+    auto connection = std::make_unique<FakeConnection>();
+    connection->create_error = absl::UnavailableError("gone");
+    return connection;
+  });
+  Run("a", 3);
+  const DaemonAnswer lost = answers_.Wait(0);
   ASSERT_TRUE(std::holds_alternative<RunAnswer>(lost));
   EXPECT_EQ(std::get<RunAnswer>(lost).version, 3);
   EXPECT_FALSE(std::get<RunAnswer>(lost).figures.has_value());
   // The next daemon is there at once: nobody says that one was away.
-  EXPECT_TRUE(std::holds_alternative<ListAnswer>(answers.Wait(1)));
+  EXPECT_TRUE(std::holds_alternative<ListAnswer>(answers_.Wait(1)));
 }
 
-TEST(DaemonClientTest, SaysOnceThatNobodyAnswers) {
-  const auto files = NewPosixFileSystem();
-  const auto clock = NewRealClock();
-  Answers answers;
-  const auto client = NewDaemonClient(
-      {.connect = [](FileSystem&, std::function<bool()>)
-           -> absl::StatusOr<std::unique_ptr<Connection>> {
-         return MakeError(absl::StatusCode::kUnavailable,
-                          {.fault = Fault::kInfra,
-                           .reason = kReasonUnreachable,
-                           .what = "no daemon answers"});
-       },
-       .tell = [&](DaemonAnswer answer) { answers.Add(std::move(answer)); }},
-      *files, *clock);
-  client->List();
-  const DaemonAnswer answer = answers.Wait(0);
+TEST_F(DaemonClientTest, SaysOnceThatNobodyAnswers) {
+  Start([]() -> Connected {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = kReasonUnreachable,
+                      .what = "no daemon answers"});
+  });
+  client_->List();
+  const DaemonAnswer answer = answers_.Wait(0);
   ASSERT_TRUE(std::holds_alternative<ReachAnswer>(answer));
   EXPECT_FALSE(std::get<ReachAnswer>(answer).reached);
   EXPECT_EQ(std::get<ReachAnswer>(answer).problem.what(), "no daemon answers");
@@ -227,8 +207,8 @@ TEST(DaemonClientTest, SaysOnceThatNobodyAnswers) {
   RunRequest request;
   request.uri = "a";
   request.model = "/no/such/model.tflite";
-  client->Run(std::move(request));
-  const DaemonAnswer failed = answers.Wait(1);
+  client_->Run(std::move(request));
+  const DaemonAnswer failed = answers_.Wait(1);
   ASSERT_TRUE(std::holds_alternative<RunAnswer>(failed));
   EXPECT_FALSE(std::get<RunAnswer>(failed).figures.has_value());
 }

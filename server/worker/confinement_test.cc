@@ -238,7 +238,7 @@ TEST(ConfinementTest, CpuTimeEnds) {
 // Ten threads of ours want the only processor that the child may use.
 TEST(ConfinementTest, AStageThatGetsNoProcessorIsNotToBlame) {
   if (!std::ifstream("/proc/self/schedstat").good()) {
-    GTEST_SKIP() << "the kernel does not say how long threads wait";
+    EK_SKIP("the kernel does not say how long threads wait (schedstat)");
   }
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
