@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "client/render/json.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -14,7 +14,7 @@
 #include "client/command_line.h"
 #include "client/connection.h"
 #include "client/render/progress.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -415,7 +415,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   }
   if (line.command == Command::kReportExport) {
     EK_ASSIGN_OR_RETURN(line.export_format,
-                        ParseExportFormat(raw.export_format));
+                        ParseReportFormat(raw.export_format));
   }
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   EK_RETURN_IF_ERROR(CheckNamesAreText(line));

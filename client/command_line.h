@@ -140,7 +140,7 @@ struct CommandLine {
   // completion, man.
   std::vector<std::string> names;
   RegressionLimits regression;                       // report diff.
-  ExportFormat export_format = ExportFormat::kJson;  // report export.
+  ReportFormat export_format = ReportFormat::kJson;  // report export.
   JobFilter job_filter;                              // jobs list.
   bool once = false;                                 // top.
   absl::Duration interval = absl::Seconds(1);        // top.

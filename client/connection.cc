@@ -13,11 +13,11 @@
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/pause.h"
-#include "client/render/text.h"
 #include "client/rpc_status.h"
 #include "edgekiln/v1/daemon.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "proto/convert.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -15,9 +15,9 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/option_values.h"
-#include "client/render/gate.h"
-#include "client/render/metric.h"
-#include "client/render/text.h"
+#include "reports/gate.h"
+#include "reports/metric.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/job_pages.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -154,13 +154,14 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
             "Where to put it; without it, the standard output");
 
   app = AddCommand(*group, raw, Command::kReportExport, "export",
-                   "A report as CSV, Markdown, JSON or for viewers");
+                   "A report as CSV, Markdown, JSON, HTML or for viewers");
   AddSource(*app, raw);
   app->add_option("--format", raw.export_format,
                   WrapHelp("csv, a line per layer; markdown, a summary; "
                            "perfetto, a trace; model-explorer, cycles over the "
-                           "model's graph; json, as --json prints it"))
-      ->type_name("csv|markdown|perfetto|model-explorer|json")
+                           "model's graph; json, as --json prints it; html, "
+                           "the page of `report html`"))
+      ->type_name("csv|markdown|perfetto|model-explorer|json|html")
       ->required();
   AddReportTarget(*app, raw);
   AddOutput(*app, raw, false, "FILE",

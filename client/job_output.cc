@@ -20,10 +20,10 @@
 #include "client/recipe_support.h"
 #include "client/render/comparison.h"
 #include "client/render/error_block.h"
-#include "client/render/json.h"
 #include "client/render/report.h"
 #include "client/render/stages.h"
 #include "client/run_job.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

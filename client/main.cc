@@ -43,9 +43,9 @@
 #include "client/interrupt.h"
 #include "client/local_daemon.h"
 #include "client/render/error_block.h"
-#include "client/render/json.h"
 #include "client/render/progress.h"
 #include "client/report_sources.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -217,15 +217,11 @@ absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text) {
       "host convert on the clock");
 }
 
-absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text) {
-  if (text == "json") return ExportFormat::kJson;
-  if (text == "csv") return ExportFormat::kCsv;
-  if (text == "markdown") return ExportFormat::kMarkdown;
-  if (text == "model-explorer") return ExportFormat::kModelExplorer;
-  if (text == "perfetto") return ExportFormat::kPerfetto;
+absl::StatusOr<ReportFormat> ParseReportFormat(absl::string_view text) {
+  const std::optional<ReportFormat> format = ReportFormatNamed(text);
+  if (format.has_value()) return *format;
   return UsageError(absl::StrCat("'", text, "' is not a format"), "--format",
-                    "json, csv, markdown, model-explorer or perfetto",
-                    "for a page to look at use: edgekiln report html");
+                    absl::StrCat("one of ", ReportFormatNames()), "");
 }
 
 absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {

@@ -14,6 +14,7 @@
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "reports/report_file.h"
 
 namespace edgekiln::client {
 
@@ -34,16 +35,8 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 
-// What `report export` writes.
-enum class ExportFormat {
-  kJson,
-  kCsv,
-  kMarkdown,
-  kPerfetto,
-  kModelExplorer,
-};
-// "json", "csv", "markdown", "perfetto" or "model-explorer".
-absl::StatusOr<ExportFormat> ParseExportFormat(absl::string_view text);
+// As ReportFormatNamed().
+absl::StatusOr<ReportFormat> ParseReportFormat(absl::string_view text);
 
 // "int" or "float".
 absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);

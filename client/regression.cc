@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
-#include "client/render/metric.h"
-#include "client/render/text.h"
+#include "reports/metric.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

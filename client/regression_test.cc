@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
-#include "client/report_diff.h"
+#include "reports/diff.h"
 
 namespace edgekiln::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/report_diff.h"
+#include "client/render/report_diff.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,9 @@
 
 #include "base/error.h"
 #include "client/exit_code.h"
-#include "client/render/json.h"
-#include "client/render/report_diff.h"
+#include "client/parse_reports.h"
+#include "reports/diff.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

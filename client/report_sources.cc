@@ -11,7 +11,7 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/job_id.h"
-#include "client/report_diff.h"
+#include "client/parse_reports.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {

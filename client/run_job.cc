@@ -10,9 +10,9 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/interrupt.h"
-#include "client/render/json.h"
 #include "client/retry.h"
 #include "proto/convert.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -13,8 +13,8 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/gate.h"
-#include "client/render/text.h"
 #include "proto/convert.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

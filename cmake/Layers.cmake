@@ -12,7 +12,8 @@ set(EK_LAYERS
   "ops                  -> base proto"
   "target               -> base proto"
   "cache                -> base proto"
-  "client               -> base proto"
+  "reports              -> base proto"
+  "client               -> base proto reports"
   "compiler             -> base proto ops target compiler/engines/*"
   "compiler/engines/*   -> base proto ops target compiler"
   "simfarm              -> base proto target simfarm/simulators/* simfarm/host simfarm/session"
@@ -20,7 +21,7 @@ set(EK_LAYERS
   "simfarm/host         -> base proto ops target simfarm"
   "simfarm/session      -> base proto ops target simfarm simfarm/simulators/* simfarm/host"
   "server               -> base proto ops target cache compiler compiler/engines/* simfarm simfarm/simulators/* simfarm/host simfarm/session server/daemon"
-  "server/daemon        -> base proto target cache server"
+  "server/daemon        -> base proto target cache reports server"
   "testing              -> **"
   "testing/*/compiler   -> base proto ops target compiler testing"
   "testing/*/simulator  -> base proto target simfarm testing"
@@ -39,6 +40,7 @@ set(EK_NEVER_REACHES
   "compiler             -> simfarm cache server client"
   "server/daemon        -> compiler simfarm client"
   "client               -> ops target cache compiler simfarm server"
+  "reports              -> ops target cache compiler simfarm server client"
 )
 
 # Fails the configuration if a target breaks the tables. Called once, last, from

@@ -14,7 +14,7 @@
 #include "client/check/describe.h"
 #include "client/check/rules.h"
 #include "client/error_detail.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -14,7 +14,7 @@
 #include "client/check/cell_names.h"
 #include "client/exit_code.h"
 #include "client/output_file.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -8,9 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "client/baseline.h"
+#include "client/parse_reports.h"
 #include "client/regression.h"
-#include "client/render/text.h"
-#include "client/report_diff.h"
+#include "reports/diff.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

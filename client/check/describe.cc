@@ -13,8 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "client/render/metric.h"
-#include "client/render/text.h"
+#include "reports/metric.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -8,8 +8,8 @@
 #include "client/baseline.h"
 #include "client/check/compare_baseline.h"
 #include "client/gate.h"
-#include "client/render/text.h"
 #include "client/sweep_rows.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "client/check/describe.h"
-#include "client/render/json.h"
-#include "client/render/text.h"
+#include "reports/text/json.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

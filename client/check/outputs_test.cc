@@ -22,9 +22,9 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/render/error_block.h"
-#include "client/render/text.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

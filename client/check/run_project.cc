@@ -20,10 +20,10 @@
 #include "client/exit_code.h"
 #include "client/job_request.h"
 #include "client/render/live_sweep.h"
-#include "client/render/text.h"
 #include "client/run_job.h"
 #include "client/sweep_request.h"
 #include "client/sweep_rows.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/digest.h"
 #include "client/check/describe.h"
 #include "client/check/rules.h"
-#include "client/render/json.h"
-#include "client/render/text.h"
+#include "reports/text/json.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

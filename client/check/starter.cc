@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -12,9 +12,9 @@
 #include "absl/strings/strip.h"
 #include "base/format_bytes.h"
 #include "client/check/describe.h"
-#include "client/export/markdown_text.h"
-#include "client/render/metric.h"
-#include "client/render/table.h"
+#include "reports/export/markdown_text.h"
+#include "reports/metric.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

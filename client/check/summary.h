@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "client/render/text.h"
 #include "edgekiln/v1/check.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -22,7 +22,7 @@
 #include "client/help.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
-#include "client/render/json.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -13,9 +13,9 @@
 #include "client/exit_code.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
-#include "client/render/json.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/project.pb.h"
+#include "reports/text/json.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

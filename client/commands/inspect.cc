@@ -5,11 +5,11 @@
 #include "base/status_macros.h"
 #include "client/job_request.h"
 #include "client/recipe_support.h"
-#include "client/render/json.h"
 #include "client/render/model.h"
 #include "client/retry.h"
 #include "client/text_arguments.h"
 #include "proto/convert.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 

@@ -19,12 +19,12 @@
 #include "client/render/comparison.h"
 #include "client/render/error_block.h"
 #include "client/render/event_line.h"
-#include "client/render/json.h"
 #include "client/render/progress.h"
 #include "client/render/report.h"
 #include "client/render/stages.h"
-#include "client/render/table.h"
 #include "client/run_job.h"
+#include "reports/text/json.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/status_macros.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
-#include "client/render/json.h"
 #include "client/render/quantization.h"
 #include "client/run_job.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -6,9 +6,9 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "client/commands/paging.h"
-#include "client/render/json.h"
-#include "client/render/table.h"
-#include "client/render/text.h"
+#include "reports/text/json.h"
+#include "reports/text/table.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

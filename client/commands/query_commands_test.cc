@@ -13,8 +13,8 @@
 #include "client/commands/report.h"
 #include "client/commands/targets.h"
 #include "client/exit_code.h"
-#include "client/render/json.h"
 #include "client/testing/commands_fixture.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -14,11 +14,11 @@
 #include "client/exit_code.h"
 #include "client/job_output.h"
 #include "client/regression.h"
-#include "client/render/json.h"
 #include "client/render/report_diff.h"
-#include "client/report_diff.h"
 #include "client/report_sources.h"
 #include "proto/convert.h"
+#include "reports/diff.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -3,24 +3,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
-#include "client/export/layers_csv.h"
-#include "client/export/markdown.h"
-#include "client/export/model_explorer.h"
-#include "client/export/perfetto_trace.h"
 #include "client/job_id.h"
 #include "client/job_output.h"
-#include "client/page/page.h"
-#include "client/page/sweep_page.h"
-#include "client/render/json.h"
 #include "client/report_sources.h"
 #include "client/run_job.h"
+#include "client/sweep_page.h"
 #include "client/sweep_rows.h"
+#include "reports/report_file.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {
@@ -48,28 +45,27 @@ absl::Status WriteResult(const std::string& bytes, CommandContext& context) {
   return absl::OkStatus();
 }
 
-std::string ReportsToJson(const std::vector<v1::Report>& reports) {
-  if (reports.size() == 1) return ToJson(reports[0]);
-  std::vector<const google::protobuf::Message*> messages;
-  for (const v1::Report& report : reports) messages.push_back(&report);
-  return ToJsonArray(messages);
+constexpr char kFewer[] =
+    "give fewer reports, or some of their targets with --target";
+
+absl::Status WriteReports(const std::vector<PageReport>& reports,
+                          ReportFormat format, CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const ReportFile file,
+                      MakeReportFile(reports, format, kFewer));
+  return WriteResult(file.content, context);
 }
 
-std::string Exported(const std::vector<v1::Report>& reports,
-                     ExportFormat format) {
-  switch (format) {
-    case ExportFormat::kCsv:
-      return LayersToCsv(reports);
-    case ExportFormat::kMarkdown:
-      return ReportsToMarkdown(reports);
-    case ExportFormat::kModelExplorer:
-      return ReportToModelExplorer(reports[0]);
-    case ExportFormat::kPerfetto:
-      return ReportsToPerfetto(reports);
-    case ExportFormat::kJson:
-      break;
+absl::Status AddReports(const std::string& name, CommandContext& context,
+                        std::vector<PageReport>& reports) {
+  EK_ASSIGN_OR_RETURN(const ReportSource source,
+                      LoadReportSource(name, context));
+  EK_ASSIGN_OR_RETURN(std::vector<v1::Report> selected,
+                      SelectReports(source, context.line.targets));
+  for (v1::Report& report : selected) {
+    reports.push_back(
+        {.source = CleanText(source.source), .report = std::move(report)});
   }
-  return ReportsToJson(reports);
+  return absl::OkStatus();
 }
 
 // The page of a sweep, if the only argument names one.
@@ -104,33 +100,16 @@ absl::Status RunReportHtml(CommandContext& context) {
   if (sweep.has_value()) return WriteResult(*sweep, context);
   std::vector<PageReport> shown;
   for (const std::string& name : line.names) {
-    EK_ASSIGN_OR_RETURN(const ReportSource source,
-                        LoadReportSource(name, context));
-    EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> reports,
-                        SelectReports(source, line.targets));
-    for (const v1::Report& report : reports) {
-      shown.push_back({.source = CleanText(source.source), .report = report});
-    }
+    EK_RETURN_IF_ERROR(AddReports(name, context, shown));
   }
-  EK_ASSIGN_OR_RETURN(const std::string page, ReportPage(shown));
-  return WriteResult(page, context);
+  return WriteReports(shown, ReportFormat::kHtml, context);
 }
 
 absl::Status RunReportExport(CommandContext& context) {
-  const CommandLine& line = context.line;
-  EK_RETURN_IF_ERROR(CheckOutput(line));
-  EK_ASSIGN_OR_RETURN(const ReportSource source,
-                      LoadReportSource(line.names[0], context));
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> reports,
-                      SelectReports(source, line.targets));
-  if (line.export_format == ExportFormat::kModelExplorer &&
-      reports.size() > 1) {
-    return UsageError(
-        absl::StrCat("model-explorer takes one report, this job has ",
-                     reports.size()),
-        "--format", "", "name one of its targets with --target");
-  }
-  return WriteResult(Exported(reports, line.export_format), context);
+  EK_RETURN_IF_ERROR(CheckOutput(context.line));
+  std::vector<PageReport> reports;
+  EK_RETURN_IF_ERROR(AddReports(context.line.names[0], context, reports));
+  return WriteReports(reports, context.line.export_format, context);
 }
 
 }  // namespace edgekiln::client

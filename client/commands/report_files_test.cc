@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "client/exit_code.h"
-#include "client/render/json.h"
 #include "client/testing/commands_fixture.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -14,16 +14,16 @@
 #include "client/job_output.h"
 #include "client/job_pages.h"
 #include "client/job_request.h"
-#include "client/render/json.h"
 #include "client/render/live_sweep.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/sweep_table.h"
-#include "client/render/table.h"
 #include "client/run_job.h"
 #include "client/sweep_plan.h"
 #include "client/sweep_request.h"
 #include "client/sweep_rows.h"
 #include "proto/convert.h"
+#include "reports/text/json.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/job_request.h"
-#include "client/render/json.h"
-#include "client/render/table.h"
 #include "proto/convert.h"
+#include "reports/text/json.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

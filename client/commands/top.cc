@@ -10,9 +10,9 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "client/interrupt.h"
-#include "client/render/json.h"
 #include "client/render/live_block.h"
 #include "client/render/status_screen.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {

@@ -20,7 +20,7 @@
 #include "client/lsp/framing.h"
 #include "client/lsp/server.h"
 #include "client/render/error_block.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client::lsp {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/format_bytes.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client::lsp {
 namespace {

@@ -10,7 +10,7 @@
 #include "client/exit_code.h"
 #include "client/lsp/locate.h"
 #include "client/lsp/server.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client::lsp {
 namespace {

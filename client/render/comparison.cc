@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/format_bytes.h"
-#include "client/render/gate.h"
-#include "client/render/metric.h"
-#include "client/render/table.h"
+#include "reports/gate.h"
+#include "reports/metric.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "client/render/text.h"
 #include "edgekiln/v1/error.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

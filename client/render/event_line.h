@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/format_bytes.h"
-#include "client/render/text.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/render/headline.h"
+#include "reports/headline.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

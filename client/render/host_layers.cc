@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/render/headline.h"
-#include "client/render/text.h"
+#include "reports/headline.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

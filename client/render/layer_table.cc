@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/format_bytes.h"
-#include "client/render/table.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "client/render/sweep_marks.h"
 #include "client/render/sweep_row_table.h"
-#include "client/render/text.h"
 #include "client/sweep_rows.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

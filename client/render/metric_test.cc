@@ -1,4 +1,4 @@
-#include "client/render/metric.h"
+#include "reports/metric.h"
 
 #include <google/protobuf/text_format.h>
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/render/error_block.h"
-#include "client/render/headline.h"
 #include "client/render/host_layers.h"
-#include "client/render/table.h"
+#include "reports/headline.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -15,8 +15,8 @@
 #include "absl/time/time.h"
 #include "client/render/live_block.h"
 #include "client/render/progress_model.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

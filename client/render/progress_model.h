@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

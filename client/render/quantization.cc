@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/render/host_layers.h"
-#include "client/render/table.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

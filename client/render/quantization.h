@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/render/text.h"
 #include "edgekiln/v1/quantization.pb.h"
 #include "edgekiln/v1/report.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

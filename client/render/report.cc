@@ -12,14 +12,14 @@
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
 #include "client/render/firmware.h"
-#include "client/render/gate.h"
-#include "client/render/headline.h"
 #include "client/render/host_layers.h"
 #include "client/render/hot_spots.h"
 #include "client/render/layer_table.h"
-#include "client/render/metric.h"
 #include "client/render/quantization.h"
 #include "client/render/stages.h"
+#include "reports/gate.h"
+#include "reports/headline.h"
+#include "reports/metric.h"
 
 namespace edgekiln::client {
 namespace {

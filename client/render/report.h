@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "client/render/text.h"
 #include "edgekiln/v1/report.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/render/metric.h"
-#include "client/render/table.h"
+#include "reports/metric.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

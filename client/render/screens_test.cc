@@ -13,9 +13,9 @@
 #include "client/render/report.h"
 #include "client/render/report_diff.h"
 #include "client/render/stages.h"
-#include "client/render/table.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "reports/text/table.h"
 #include "tests/support/golden.h"
 
 namespace edgekiln::client {

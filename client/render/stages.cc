@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "client/render/table.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "base/format_bytes.h"
-#include "client/render/table.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/daemon.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
-#include "client/render/metric.h"
 #include "client/render/sweep_rows_text.h"
-#include "client/render/table.h"
+#include "reports/metric.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "client/render/sweep_marks.h"
-#include "client/render/text.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/sweep_row.pb.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

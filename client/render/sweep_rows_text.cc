@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "client/render/csv.h"
-#include "client/render/json.h"
-#include "client/render/text.h"
+#include "reports/text/csv.h"
+#include "reports/text/json.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 namespace {

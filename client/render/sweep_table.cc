@@ -12,7 +12,7 @@
 #include "client/render/sweep_marks.h"
 #include "client/render/sweep_row_table.h"
 #include "client/render/sweep_rows_text.h"
-#include "client/render/table.h"
+#include "reports/text/table.h"
 
 namespace edgekiln::client {
 namespace {

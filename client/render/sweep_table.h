@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "client/render/text.h"
 #include "client/sweep_rows.h"
+#include "reports/text/text.h"
 
 namespace edgekiln::client {
 

@@ -2,7 +2,7 @@
 
 Names are those of the .proto files, 64-bit integers are numbers, zero and empty
 fields are printed, absent messages and unset oneofs are left out; doubles have
-the shortest form that reads back equal (client/render/json.h). The message types
+the shortest form that reads back equal (reports/text/json.h). The message types
 of reports have neither bytes nor timestamps.
 """
 
