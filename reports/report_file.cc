@@ -51,7 +51,8 @@ const Kind& KindOf(ReportFormat format) {
 // something else becomes a "-".
 std::string Stem(const std::vector<PageReport>& reports) {
   const v1::Report& first = reports[0].report;
-  const absl::string_view model = first.model_name();
+  absl::string_view model = first.model_name();
+  model.remove_prefix(model.rfind('/') + 1);  // None: npos + 1 is 0.
   std::string stem =
       absl::StrCat(model.substr(0, model.rfind('.')), "-", first.target_name());
   if (reports.size() > 1) absl::StrAppend(&stem, "-and-", reports.size() - 1);

@@ -1,15 +1,11 @@
 #include "server/daemon/daemon.h"
 
-#include <errno.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -21,7 +17,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/disk_blob_store.h"
@@ -38,8 +33,9 @@
 #include "server/daemon/farm/sent_result.h"
 #include "server/daemon/farm/worker_gate.h"
 #include "server/daemon/farm/workers_service.h"
-#include "server/daemon/health.h"
+#include "server/daemon/health_watch.h"
 #include "server/daemon/http/http_server.h"
+#include "server/daemon/idle_memory.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
@@ -74,17 +70,6 @@ constexpr int kCheckThreads = 2;
 // they are while the system has no thread to give.
 constexpr int kClientThreads = 512;
 constexpr int kWorkerThreads = 2048;
-// Of what health says. Whether our own ports accept is looked at less often.
-constexpr std::chrono::milliseconds kHealthTick{500};
-constexpr absl::Duration kPortCheckInterval = absl::Seconds(5);
-// Idle time before freed memory is returned to the kernel, and the interval at
-// which it is returned while the daemon is never idle.
-constexpr absl::Duration kReturnMemoryAfter = absl::Seconds(2);
-constexpr absl::Duration kReturnMemoryEvery = absl::Minutes(1);
-// Idle time before caches are trimmed to half of their limits; longer, so that
-// the next command of somebody at a terminal still finds all of it.
-constexpr absl::Duration kHalveCachesAfter = absl::Seconds(5);
-
 uint64_t NewSeed() {
   std::random_device random;
   return (uint64_t{random()} << 32) | random();
@@ -98,10 +83,7 @@ class DaemonImpl : public Daemon {
         log_(log),
         files_(NewPosixFileSystem()),
         activity_(clock),
-        worker_activity_(clock),
-        room_(options.disk_reserve_bytes / 8),
-        client_health_("clients", clock, log),
-        worker_health_("workers", clock, log) {}
+        worker_activity_(clock) {}
 
   ~DaemonImpl() override {
     {
@@ -112,7 +94,7 @@ class DaemonImpl : public Daemon {
     metrics_.reset();
     http_.reset();  // A client like any other.
     if (ticker_.joinable()) ticker_.join();
-    if (health_.joinable()) health_.join();
+    if (health_) health_->Stop();
     evictor_.Stop();  // It asks the job store.
     // Jobs first, while workers can still do what they are asked: a job must
     // be left as it is for the next daemon, not fail because of our end.
@@ -203,6 +185,17 @@ class DaemonImpl : public Daemon {
                                             *space_, clock_, log_);
     questions_ = std::make_unique<Questions>(QuestionOptions(), *stages_,
                                              *executor_, clock_);
+    idle_memory_.emplace(*blobs_, *results_, *store_, clock_);
+    health_.emplace(
+        HealthSources{.check_state = [this] { return CheckState(); },
+                      .draining = [this] { return draining_.load(); },
+                      .database = JoinPath(state, "jobs.db"),
+                      .again_bytes = options_.disk_reserve_bytes / 8,
+                      .space = *space_,
+                      .dispatcher = *dispatcher_,
+                      .clients = clients_,
+                      .workers = workers_},
+        clock_, log_);
     return absl::OkStatus();
   }
 
@@ -219,7 +212,7 @@ class DaemonImpl : public Daemon {
     clients_.Add(NewJobsService(
         *manager_, *store_, *watchers_, *quarantine_,
         {*questions_, *blobs_, options_.max_sweep_cells}, activity_));
-    clients_.Add(NewReportsService(*store_, activity_));
+    clients_.Add(NewReportsService(*store_, *blobs_, activity_));
     clients_.Add(NewModelsService(*questions_, *blobs_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
     clients_.Add(NewDaemonService([this] { return Status(); }, activity_));
@@ -243,7 +236,7 @@ class DaemonImpl : public Daemon {
     log_.Info("up to ", budget.clients.max_connections,
               " connections of clients and ", budget.workers.max_connections,
               " of workers, ", DescriptorLimit(), " open files");
-    UpdateHealth();
+    health_->Update();
     if (!options_.http.empty()) {
       // Beside those of gRPC, which have half of the descriptors at most.
       const auto connections = static_cast<int>(
@@ -252,7 +245,7 @@ class DaemonImpl : public Daemon {
           http_,
           StartHttpServer(
               {.address = options_.http, .max_connections = connections},
-              clients_.address(), [this] { return Ready(); }, log_),
+              clients_.address(), [this] { return health_->Ready(); }, log_),
           "--http");
     }
     if (!options_.metrics.empty()) {
@@ -263,7 +256,7 @@ class DaemonImpl : public Daemon {
           "--metrics");
     }
     ticker_ = std::thread([this] { TickLoop(); });
-    health_ = std::thread([this] { HealthLoop(); });
+    health_->Start();
     return absl::OkStatus();
   }
 
@@ -281,7 +274,7 @@ class DaemonImpl : public Daemon {
   }
   void Drain() override {
     draining_ = true;
-    UpdateHealth();
+    health_->Update();
     manager_->Drain();
     dispatcher_->Drain();
   }
@@ -351,106 +344,16 @@ class DaemonImpl : public Daemon {
       lock.Lock();
       if (busy) last_busy_ = clock_.Monotonic();
       lock.Unlock();
-      ReturnMemory();
+      idle_memory_->Return(std::min(IdleFor(), worker_activity_.IdleFor()));
       lock.Lock();
     }
-  }
-
-  // Of the ticker's thread.
-  void ReturnMemory() {
-    const absl::Duration idle = std::min(IdleFor(), worker_activity_.IdleFor());
-    const absl::Duration now = clock_.Monotonic();
-    const absl::Duration last_use = now - idle;
-    bool freed = false;
-    if (last_use > caches_halved_ && idle >= kHalveCachesAfter) {
-      caches_halved_ = now;
-      blobs_->HalveMemory();
-      results_->HalveMemory();
-      store_->HalveMemory();
-      freed = true;
-    }
-    if (last_use > memory_returned_ &&
-        (idle >= kReturnMemoryAfter ||
-         now - memory_returned_ >= kReturnMemoryEvery)) {
-      memory_returned_ = now;
-      if (idle >= kReturnMemoryAfter) store_->DropPages();
-      freed = true;
-    }
-    if (freed) ReturnFreedMemory();
-  }
-
-  // Whether jobs can be stored: there is room, and the database may be written.
-  absl::Status CheckWritable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_) {
-    EK_RETURN_IF_ERROR(room_.Check(
-        [this](int64_t bytes) { return space_->Admit(bytes, "a job"); }));
-    const std::string path = JoinPath(options_.state_folder, "jobs.db");
-    if (access(path.c_str(), W_OK) == 0) return absl::OkStatus();
-    return absl::UnavailableError(
-        absl::StrCat(path, " cannot be written: ", strerror(errno)));
-  }
-
-  void UpdateHealth() {
-    HealthFacts facts;
-    facts.state = CheckState();
-    facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
-    facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
-    MutexLock lock(health_mutex_);
-    facts.room = CheckWritable();
-    // Under the lock: a look that began before Drain() must not say SERVING
-    // after it.
-    facts.draining = draining_;
-    facts.client_port = client_port_;
-    facts.worker_port = worker_port_;
-    const std::map<std::string, absl::Status> health = ClientHealth(facts);
-    {
-      MutexLock ready(ready_mutex_);
-      ready_ = health.at("edgekiln.v1.Jobs");
-    }
-    client_health_.Report(health, clients_.health());
-    worker_health_.Report(WorkerHealth(facts), workers_.health());
   }
 
   v1::DaemonStatus Status() {
     return DescribeDaemon(
         {options_, *manager_, *watchers_, *dispatcher_, *stages_, *quarantine_,
          evictor_, clients_, workers_},
-        Ready(), started_, clock_.Now());
-  }
-
-  // Whether jobs are taken.
-  absl::Status Ready() {
-    MutexLock lock(ready_mutex_);
-    return ready_;
-  }
-
-  // One look may fail for a burst of connections; two in a row do not.
-  void CheckPorts() {
-    const auto check = [](Listener& listener) {
-      return listener.Check().ok() ? absl::OkStatus() : listener.Check();
-    };
-    const absl::Status clients = check(clients_);
-    const absl::Status workers = check(workers_);
-    MutexLock lock(health_mutex_);
-    client_port_ = clients;
-    worker_port_ = workers;
-  }
-
-  void HealthLoop() {
-    absl::Duration next_check = clock_.Monotonic() + kPortCheckInterval;
-    MutexLock lock(tick_mutex_);
-    while (!tick_stop_) {
-      const auto end = std::chrono::steady_clock::now() + kHealthTick;
-      while (!tick_stop_ && tick_changed_.WaitUntil(lock, end)) {
-      }
-      if (tick_stop_) return;
-      lock.Unlock();
-      if (clock_.Monotonic() >= next_check) {
-        CheckPorts();
-        next_check = clock_.Monotonic() + kPortCheckInterval;
-      }
-      UpdateHealth();
-      lock.Lock();
-    }
+        health_->Ready(), started_, clock_.Now());
   }
 
   const DaemonOptions options_;
@@ -487,19 +390,9 @@ class DaemonImpl : public Daemon {
   CondVar tick_changed_;
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
   absl::Duration last_busy_ ABSL_GUARDED_BY(tick_mutex_);
-  // Of the ticker.
-  absl::Duration memory_returned_ = clock_.Monotonic();
-  absl::Duration caches_halved_ = clock_.Monotonic();
+  std::optional<IdleMemory> idle_memory_;  // Of the ticker.
   std::thread ticker_;
-  std::thread health_;
-  Mutex health_mutex_;
-  Mutex ready_mutex_;  // Held for a moment only, unlike the other.
-  absl::Status ready_ ABSL_GUARDED_BY(ready_mutex_);
-  absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
-  absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
-  RoomWatch room_ ABSL_GUARDED_BY(health_mutex_);
-  HealthReporter client_health_ ABSL_GUARDED_BY(health_mutex_);
-  HealthReporter worker_health_ ABSL_GUARDED_BY(health_mutex_);
+  std::optional<HealthWatch> health_;
 };
 
 }  // namespace

@@ -14,9 +14,10 @@ namespace edgekiln::server {
 struct HttpAnswer {
   int code = 200;
   std::string body;
-  const char* type = "application/json";
+  std::string type = "application/json";
   // What a page of it may load and ask: nothing.
   const char* policy = "default-src 'none'; frame-ancestors 'none'";
+  std::string file_name;  // Of what browsers should keep as a file.
   std::string allow;      // Of 405: "GET, POST".
   int retry_seconds = 0;  // Of 429 and 503, if coming again helps.
 };

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
@@ -40,6 +42,11 @@ absl::Status BadValue(const FieldDescriptor& field, const std::string& value) {
                     std::string(field.name()), "write a value of that type");
 }
 
+// "model-explorer" to "MODEL_EXPLORER".
+std::string EnumName(absl::string_view value) {
+  return absl::AsciiStrToUpper(absl::StrReplaceAll(value, {{"-", "_"}}));
+}
+
 absl::Status SetField(const FieldDescriptor& field, const std::string& value,
                       Message& message) {
   const google::protobuf::Reflection& set = *message.GetReflection();
@@ -53,7 +60,11 @@ absl::Status SetField(const FieldDescriptor& field, const std::string& value,
       if (!google::protobuf::internal::IsStructurallyValidUTF8(value)) {
         return BadValue(field, value);
       }
-      set.SetString(&message, &field, value);
+      if (field.is_repeated()) {
+        set.AddString(&message, &field, value);
+      } else {
+        set.SetString(&message, &field, value);
+      }
       return absl::OkStatus();
     case FieldDescriptor::CPPTYPE_INT32:
       if (!absl::SimpleAtoi(value, &i32)) return BadValue(field, value);
@@ -77,7 +88,7 @@ absl::Status SetField(const FieldDescriptor& field, const std::string& value,
       return absl::OkStatus();
     case FieldDescriptor::CPPTYPE_ENUM: {
       const EnumValueDescriptor* const named =
-          field.enum_type()->FindValueByName(value);
+          field.enum_type()->FindValueByName(EnumName(value));
       if (named == nullptr) return BadValue(field, value);
       set.SetEnum(&message, &field, named);
       return absl::OkStatus();
@@ -123,7 +134,9 @@ absl::StatusOr<std::unique_ptr<Message>> MakeRequest(
   for (const auto& [name, value] : fields) {
     const FieldDescriptor* const field =
         method.input_type()->FindFieldByName(name);
-    if (field == nullptr || field->is_repeated()) {
+    const bool list = field != nullptr && field->is_repeated() &&
+                      field->cpp_type() != FieldDescriptor::CPPTYPE_STRING;
+    if (field == nullptr || list) {
       return BadRequest(absl::StrCat("there is no parameter \"",
                                      SanitizeText(name, kMaxTextBytes), "\""),
                         std::string(method.full_name()),

@@ -32,11 +32,24 @@ TEST(CallMessageTest, TakesBodyAndFields) {
   EXPECT_EQ(create.goals(0), v1::PROFILE);
 }
 
+TEST(CallMessageTest, TakesEnumsAndListsFromAnAddress) {
+  const auto request = MakeRequest(
+      *MethodNamed("edgekiln.v1.Reports.RenderReport"),
+      {{"format", "model-explorer"}, {"beside", "j2/0"}, {"beside", "j3/1"}},
+      "");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(ToJson(**request),
+            R"({"format":"MODEL_EXPLORER","beside":["j2/0","j3/1"]})");
+}
+
 TEST(CallMessageTest, RefusesWhatTheRequestLacks) {
   constexpr char kReport[] = "edgekiln.v1.Reports.GetReport";
   constexpr char kCreate[] = "edgekiln.v1.Jobs.CreateJob";
   EXPECT_EQ(ReasonOf(kReport, {{"target", "x"}}, ""), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf(kReport, {{"target", "99999999999"}}, ""), "BAD_REQUEST");
+  EXPECT_EQ(
+      ReasonOf("edgekiln.v1.Reports.RenderReport", {{"format", "pdf"}}, ""),
+      "BAD_REQUEST");
   EXPECT_EQ(ReasonOf(kReport, {{"colour", "red"}}, ""), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf(kReport, {}, "{"), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf(kReport, {}, R"({"colour": 1})"), "BAD_REQUEST");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/http/byte_buffer.h"
 #include "server/daemon/http/call_message.h"
 #include "server/daemon/http/pages.h"
@@ -90,8 +91,29 @@ void FreeEvents(void* cls) {
   owned->live->Remove(owned->stream);
 }
 
-void AddHeaders(MHD_Response* response, const char* type, const char* policy) {
-  MHD_add_response_header(response, "Content-Type", type);
+// A page of reports runs its own script, whose digest its <meta> policy names,
+// and nothing else. It is no page of this origin, so that it can ask nothing.
+constexpr char kReportPolicy[] =
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+// The file itself.
+HttpAnswer FileAnswer(const v1::RenderedReport& rendered) {
+  HttpAnswer answer;
+  answer.body = rendered.content();
+  answer.type = rendered.media_type();
+  if (absl::StartsWith(answer.type, "text/html")) {
+    answer.policy = kReportPolicy;
+  } else {
+    answer.file_name = rendered.file_name();
+  }
+  return answer;
+}
+
+void AddHeaders(MHD_Response* response, const std::string& type,
+                const char* policy) {
+  MHD_add_response_header(response, "Content-Type", type.c_str());
   MHD_add_response_header(response, "Cache-Control", "no-store");
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   MHD_add_response_header(response, "Cross-Origin-Resource-Policy",
@@ -279,6 +301,10 @@ MHD_Result Exchange::Call(const MethodDescriptor& method,
         } else if (!FromByteBuffer(response_, *message)) {
           answer_ = ErrorAnswer(
               absl::InternalError("the daemon's answer cannot be read"));
+        } else if (message->GetDescriptor() ==
+                   v1::RenderedReport::descriptor()) {
+          answer_ =
+              FileAnswer(static_cast<const v1::RenderedReport&>(*message));
         } else {
           answer_.body = absl::StrCat(ToJson(*message), "\n");
         }
@@ -321,6 +347,12 @@ MHD_Result Exchange::Send(const HttpAnswer& answer) {
       MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
   AddHeaders(response, answer.type, answer.policy);
+  if (!answer.file_name.empty()) {
+    MHD_add_response_header(
+        response, "Content-Disposition",
+        absl::StrCat("attachment; filename=\"", answer.file_name, "\"")
+            .c_str());
+  }
   if (!answer.allow.empty()) {
     MHD_add_response_header(response, "Allow", answer.allow.c_str());
   }

@@ -76,11 +76,27 @@ class FakeJobs final : public v1::Jobs::Service {
   std::atomic<int> slow{0};
 };
 
+class FakeReports final : public v1::Reports::Service {
+ public:
+  grpc::Status RenderReport(grpc::ServerContext*,
+                            const v1::RenderReportRequest* request,
+                            v1::RenderedReport* rendered) override {
+    rendered->set_content(absl::StrCat(request->job_id(), "/",
+                                       request->target(), " ",
+                                       request->beside_size()));
+    const bool page = request->format() == v1::RenderReportRequest::HTML;
+    rendered->set_media_type(page ? "text/html; charset=utf-8" : "text/csv");
+    rendered->set_file_name("net-chip.csv");
+    return grpc::Status::OK;
+  }
+};
+
 class HttpServerTest : public testing::Test {
  protected:
   HttpServerTest() {
     grpc::ServerBuilder builder;
     builder.RegisterService(&jobs_);
+    builder.RegisterService(&reports_);
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
                              &port);
@@ -163,6 +179,7 @@ class HttpServerTest : public testing::Test {
       NewStderrLogger(LogLevel::kError, *clock_);
   absl::Status ready_;
   FakeJobs jobs_;
+  FakeReports reports_;
   std::string daemon_;
   std::unique_ptr<grpc::Server> grpc_;
   std::unique_ptr<HttpServer> http_;
@@ -208,6 +225,27 @@ TEST_F(HttpServerTest, AnswersAsGrpcDoes) {
           "\r\n\r\n");
   EXPECT_TRUE(Is(verb, 405)) << verb;
   EXPECT_TRUE(absl::StrContains(verb, "Allow: GET, POST\r\n")) << verb;
+}
+
+TEST_F(HttpServerTest, ReportsAreFilesAndPages) {
+  const std::string csv = Get("/v1/jobs/j1/reports/2/csv");
+  EXPECT_TRUE(Is(csv, 200)) << csv;
+  EXPECT_TRUE(absl::EndsWith(csv, "\r\n\r\nj1/2 0")) << csv;
+  EXPECT_TRUE(absl::StrContains(csv, "Content-Type: text/csv\r\n")) << csv;
+  EXPECT_TRUE(absl::StrContains(
+      csv, "Content-Disposition: attachment; filename=\"net-chip.csv\"\r\n"))
+      << csv;
+  const std::string page =
+      Get("/v1/jobs/j1/reports/0/html?beside=j2/0&beside=j3/1");
+  EXPECT_TRUE(absl::EndsWith(page, "j1/0 2")) << page;
+  EXPECT_FALSE(absl::StrContains(page, "attachment")) << page;
+  // Whatever got into it, it may not ask this daemon for anything.
+  EXPECT_TRUE(absl::StrContains(
+      page,
+      "Content-Security-Policy: sandbox allow-scripts; default-src "
+      "'none'; script-src 'unsafe-inline'"))
+      << page;
+  EXPECT_TRUE(Is(Get("/v1/jobs/j1/reports/0/pdf"), 400));
 }
 
 TEST_F(HttpServerTest, SaysWhetherItLivesAndIsReady) {

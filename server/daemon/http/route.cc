@@ -19,6 +19,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/jobs/{id}/events", "edgekiln.v1.Jobs.WatchJob"},
     {"GET", "/v1/jobs/{job_id}/reports/{target}",
      "edgekiln.v1.Reports.GetReport"},
+    {"GET", "/v1/jobs/{job_id}/reports/{target}/{format}",
+     "edgekiln.v1.Reports.RenderReport"},
     {"GET", "/v1/daemon", "edgekiln.v1.Daemon.GetStatus"},
     {"POST", "/v1/sweeps:plan", "edgekiln.v1.Jobs.PlanSweep"},
     {"GET", "/v1/quarantine", "edgekiln.v1.Jobs.ListQuarantine"},

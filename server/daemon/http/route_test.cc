@@ -21,6 +21,8 @@ TEST(RouteTest, FindsMethodsAndFields) {
   EXPECT_EQ(cancel.fields, (Fields{{"id", "j1"}}));
   EXPECT_EQ(FindRoute("HEAD", "/v1/jobs/j1/reports/2").fields,
             (Fields{{"job_id", "j1"}, {"target", "2"}}));
+  EXPECT_EQ(FindRoute("GET", "/v1/jobs/j1/reports/2/html").fields,
+            (Fields{{"job_id", "j1"}, {"target", "2"}, {"format", "html"}}));
 }
 
 TEST(RouteTest, SaysWhichVerbsAPathHas) {

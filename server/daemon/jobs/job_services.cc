@@ -11,6 +11,7 @@
 #include "server/daemon/jobs/answer_cache.h"
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_watchers.h"
+#include "server/daemon/jobs/report_renderer.h"
 #include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/page_size.h"
 #include "server/daemon/raw_call.h"
@@ -187,14 +188,27 @@ class JobsService final : public HotJobs {
 
 class ReportsService final : public HotReports {
  public:
-  ReportsService(JobStore& store, Activity& activity)
-      : store_(store), activity_(activity) {}
+  ReportsService(JobStore& store, cache::BlobStore& blobs, Activity& activity)
+      : store_(store),
+        activity_(activity),
+        renderer_([&store](const std::string& id,
+                           int target) { return store.GetReport(id, target); },
+                  blobs) {}
 
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override {
     return AnswerOrFail(RawCall(*context, activity_, *request, *response),
                         [this](RawCall& call) { return AnswerWith(call); });
+  }
+
+  grpc::Status RenderReport(grpc::ServerContext*,
+                            const v1::RenderReportRequest* request,
+                            v1::RenderedReport* response) override {
+    const Activity::Call call(activity_);
+    auto rendered = renderer_.Render(*request);
+    if (rendered.ok()) *response = *std::move(rendered);
+    return ToGrpc(rendered.status());
   }
 
  private:
@@ -210,6 +224,7 @@ class ReportsService final : public HotReports {
 
   JobStore& store_;
   Activity& activity_;
+  ReportRenderer renderer_;
 };
 
 }  // namespace
@@ -224,8 +239,9 @@ std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
 }
 
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
+                                                 cache::BlobStore& blobs,
                                                  Activity& activity) {
-  return std::make_unique<ReportsService>(store, activity);
+  return std::make_unique<ReportsService>(store, blobs, activity);
 }
 
 }  // namespace edgekiln::server

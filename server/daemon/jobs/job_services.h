@@ -25,6 +25,7 @@ std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               const SweepPlanner& planner,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
+                                                 cache::BlobStore& blobs,
                                                  Activity& activity);
 
 }  // namespace edgekiln::server

@@ -36,6 +36,8 @@ constexpr Bound kBounds[] = {
     {"edgekiln.v1.CancelJobRequest.id", 128},
     {"edgekiln.v1.WatchJobRequest.id", 128},
     {"edgekiln.v1.GetReportRequest.job_id", 128},
+    {"edgekiln.v1.RenderReportRequest.job_id", 128},
+    {"edgekiln.v1.RenderReportRequest.beside", 15},
     {"edgekiln.v1.ReleaseQuarantineRequest.id", 128},
     {"edgekiln.v1.ListJobsRequest.page_token", 128},
     {"edgekiln.v1.ListJobsRequest.sweep", 128},
