@@ -24,8 +24,11 @@ struct CommandContext {
   FileSystem& files;
   Clock& clock;
   Progress& progress;
-  // Results, to the standard output. The caller clears the progress first.
+  // Results, to the standard output. The caller clears the progress first. Text
+  // and JSON, in which logs of CI find no commands; and bytes as they are, such
+  // as those of a file.
   std::function<void(absl::string_view)> print;
+  std::function<void(absl::string_view)> print_bytes;
   Style style = Style::Plain();
   // Somebody looks at the progress: jobs are INTERACTIVE unless --class says
   // otherwise.

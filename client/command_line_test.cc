@@ -184,7 +184,7 @@ TEST(ParseCommandLineTest, Accepts) {
       {"report html a.json --target t --target u", Command::kReportHtml,
        "targets=t|u names=a.json"},
       {"report export a.json --format perfetto -o c", Command::kReportExport,
-       "output=c format=3 names=a.json"},
+       "output=c format=4 names=a.json"},
       {"report export 42 --format json", Command::kReportExport, "names=42"},
       {"report baseline a.json -o b.json", Command::kReportBaseline,
        "output=b.json names=a.json"},

@@ -154,7 +154,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
             "Where to put it; without it, the standard output");
 
   app = AddCommand(*group, raw, Command::kReportExport, "export",
-                   "A report as CSV, Markdown, JSON, HTML or for viewers");
+                   "A report as CSV, Markdown, HTML or for viewers");
   AddSource(*app, raw);
   app->add_option("--format", raw.export_format,
                   WrapHelp("csv, a line per layer; markdown, a summary; "

@@ -42,6 +42,7 @@
 #include "client/exit_code.h"
 #include "client/interrupt.h"
 #include "client/local_daemon.h"
+#include "client/log_commands.h"
 #include "client/render/error_block.h"
 #include "client/render/progress.h"
 #include "client/report_sources.h"
@@ -267,19 +268,23 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   const std::unique_ptr<Clock> clock = NewRealClock();
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   const absl::Duration start = clock->Monotonic();
-  Progress progress(
-      {.style = ProgressStyleOf(line),
-       .colours = StyleOf(STDERR_FILENO),
-       .write = [](absl::string_view text) { Write(stderr, text); },
-       .width =
-           [] {
-             return isatty(STDERR_FILENO) != 0 ? TerminalWidth(STDERR_FILENO)
-                                               : 0;
-           },
-       .height = [] { return TerminalHeight(STDERR_FILENO); },
-       .on_lines_above = SetLiveLinesAbove,
-       .now = [&] { return clock->Monotonic(); },
-       .reconnect_for = ReconnectFor(line)});
+  LogCommandFilter progress_filter;
+  const auto write_progress = [&](absl::string_view text) {
+    Write(stderr, progress_filter.Text(text));
+  };
+  Progress progress({.style = ProgressStyleOf(line),
+                     .colours = StyleOf(STDERR_FILENO),
+                     .write = write_progress,
+                     .width =
+                         [] {
+                           return isatty(STDERR_FILENO) != 0
+                                      ? TerminalWidth(STDERR_FILENO)
+                                      : 0;
+                         },
+                     .height = [] { return TerminalHeight(STDERR_FILENO); },
+                     .on_lines_above = SetLiveLinesAbove,
+                     .now = [&] { return clock->Monotonic(); },
+                     .reconnect_for = ReconnectFor(line)});
   absl::StatusOr<Connected> connected =
       Connect(line, ForCommand(line, progress, *clock), *files, *clock);
   const absl::Status reachable = connected.status();
@@ -288,16 +293,21 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
     connected = ToDaemon({}, /*own=*/false, *files, *clock);
   }
   bool lost = false;
+  LogCommandFilter filter;
+  const auto print_bytes = [&](absl::string_view bytes) {
+    printed = true;
+    lost |= !Write(stdout, bytes);
+  };
+  const auto print = [&](absl::string_view text) {
+    print_bytes(line.json ? filter.Json(text) : filter.Text(text));
+  };
   CommandContext context{.line = line,
                          .connection = *connected->connection,
                          .files = *files,
                          .clock = *clock,
                          .progress = progress,
-                         .print =
-                             [&](absl::string_view text) {
-                               printed = true;
-                               lost |= !Write(stdout, text);
-                             },
+                         .print = print,
+                         .print_bytes = print_bytes,
                          .style = StyleOf(STDOUT_FILENO),
                          .on_terminal = isatty(STDERR_FILENO) != 0,
                          .deadline = start + line.timeout,
@@ -338,12 +348,14 @@ enum class ErrorAs {
 ExitCode Fail(const absl::Status& status, const std::string& server,
               ErrorAs as) {
   const v1::ErrorDetail error = WithServer(DetailFromStatus(status), server);
-  if (as == ErrorAs::kJson) Write(stdout, ToJsonWrapped("error", error));
-  if (as == ErrorAs::kJsonLine) {
-    Write(stdout, ToJsonLineWrapped("error", error));
+  LogCommandFilter filter;
+  if (as != ErrorAs::kNothing) {
+    Write(stdout, filter.Json(as == ErrorAs::kJson
+                                  ? ToJsonWrapped("error", error)
+                                  : ToJsonLineWrapped("error", error)));
   }
-  Write(stderr,
-        RenderError(error, StyleOf(STDERR_FILENO), "error", LinesOf(status)));
+  Write(stderr, filter.Text(RenderError(error, StyleOf(STDERR_FILENO), "error",
+                                        LinesOf(status))));
   return ExitCodeFor(status);
 }
 

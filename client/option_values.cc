@@ -221,7 +221,8 @@ absl::StatusOr<ReportFormat> ParseReportFormat(absl::string_view text) {
   const std::optional<ReportFormat> format = ReportFormatNamed(text);
   if (format.has_value()) return *format;
   return UsageError(absl::StrCat("'", text, "' is not a format"), "--format",
-                    absl::StrCat("one of ", ReportFormatNames()), "");
+                    absl::StrCat("one of ", ReportFormatNames()),
+                    "use one of these");
 }
 
 absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {

@@ -64,7 +64,8 @@ A page has at most 2 MiB; the same reports give the same bytes. All figures are
 those of the report: what it leaves out, the page leaves out.
 
 The exit code is 0 once the page is written, whatever the verdict; 2 if there is
-no such report; 1 if the page would be larger; 4 if the daemon cannot be reached.
+no such report; 1 if the page would be larger; 4 if the daemon cannot be
+reached.
 )";
 
 constexpr char kReportExport[] = R"(Examples:

@@ -50,6 +50,7 @@ class RetryTest : public CommandsTest {
                            .clock = clock_,
                            .progress = progress,
                            .print = [](absl::string_view) {},
+                           .print_bytes = [](absl::string_view) {},
                            .deadline = clock_.Monotonic() + timeout};
     return RetryWhenTold(context, nullptr, [&] {
       return answers[std::min<size_t>(attempts_++, answers.size() - 1)];

@@ -17,6 +17,7 @@
 #include "reports/page/html_page.h"
 #include "reports/text/json.h"
 #include "reports/text/text.h"
+#include "web/pages.h"
 
 namespace edgekiln::client {
 namespace {
@@ -73,7 +74,7 @@ struct Shown {
   SweepMarks marks;
 };
 
-// A list in the order of FIELDS in web/sweep/data.js.
+// A list in the order of FIELDS in web/sweep/data.ts.
 std::string RowJson(const Shown& shown, const v1::SweepRow& row, Texts& texts) {
   const v1::Report& report = row.report();
   const bool counted = report.totals().cycles() > 0;
@@ -138,7 +139,7 @@ absl::StatusOr<std::string> SweepPage(
   }
   const std::string title = TitleOf(all);
   return HtmlPage(
-      WebPage::kSweep, title,
+      web::SweepPage(), title,
       absl::StrCat("{\"id\":", JsonString(id), ",\"title\":", JsonString(title),
                    ",\"version\":", JsonString(VersionText()),
                    ",\"keys\":", JsonStrings(shown.keys),

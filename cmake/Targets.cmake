@@ -146,17 +146,19 @@ function(edgekiln_cc_test name)
   endif()
 endfunction()
 
-# edgekiln_web_test(<name> <script>): what web/ computes, by node without a
-# browser. Skipped where there is no node.
-function(edgekiln_web_test name script)
+# edgekiln_web_test(<name> <source>): what web/ computes, by node without a
+# browser. Skipped where there is no node or no esbuild.
+function(edgekiln_web_test name source)
   if(NOT EK_BUILD_TESTS)
     return()
   endif()
   add_test(NAME ${name}
     COMMAND /bin/sh -c
       "command -v node >/dev/null || { echo 'SKIPPED: no node'; exit 77; }; \
-exec node \"$0\" \"$1\""
-      "${script}" "${PROJECT_SOURCE_DIR}/web")
+command -v \"$1\" >/dev/null || { echo 'SKIPPED: no esbuild'; exit 77; }; \
+script=$(\"$1\" \"$0\" --bundle --platform=node --log-level=warning) && \
+printf '%s' \"$script\" | node -"
+      "${CMAKE_CURRENT_SOURCE_DIR}/${source}" "${EK_ESBUILD}")
   set_tests_properties(${name} PROPERTIES
     LABELS web TIMEOUT 60 SKIP_RETURN_CODE 77)
 endfunction()

@@ -1,19 +1,14 @@
 #include "client/check/annotations.h"
 
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "base/error.h"
 #include "client/check/describe.h"
 #include "client/check/rules.h"
-#include "client/error_detail.h"
+#include "client/log_commands.h"
 #include "reports/text/text.h"
 
 namespace edgekiln::client {
@@ -21,7 +16,7 @@ namespace {
 
 // As @actions/core escapes them.
 std::string Data(absl::string_view text) {
-  return absl::StrReplaceAll(CleanLines(text),
+  return absl::StrReplaceAll(LogCommandFilter().Text(CleanLines(text)),
                              {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}});
 }
 
@@ -80,7 +75,7 @@ std::string CheckToGithubAnnotations(const v1::CheckResult& result) {
                 absl::StrCat("edgekiln check (", note.rule(), ")"),
                 note.message());
   }
-  return WithoutGithubCommands(out);
+  return out;
 }
 
 std::string StopGithubCommands(const std::string& token) {
@@ -89,38 +84,6 @@ std::string StopGithubCommands(const std::string& token) {
 
 std::string ResumeGithubCommands(const std::string& token) {
   return absl::StrCat("::", token, "::\n");
-}
-
-std::string WithoutGithubCommands(absl::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  // The runner compares as languages do, where some characters count for
-  // nothing; those of ASCII that do are control characters.
-  char before = 0;
-  for (const char c : text) {
-    out += c == '[' && before == '#' ? '(' : c;
-    if (static_cast<unsigned char>(c) < 0x80) before = c;
-  }
-  return out;
-}
-
-absl::Status WithoutGithubCommands(const absl::Status& status) {
-  if (status.ok()) return status;
-  absl::Status out(status.code(), WithoutGithubCommands(status.message()));
-  if (std::optional<ErrorDetail> detail = GetErrorDetail(status)) {
-    for (std::string* text : {&detail->what, &detail->where, &detail->limit,
-                              &detail->need, &detail->fix}) {
-      *text = WithoutGithubCommands(*text);
-    }
-    MakeError(status.code(), *std::move(detail))
-        .ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-          out.SetPayload(url, payload);
-        });
-  }
-  std::vector<std::string> lines = LinesOf(status);
-  if (lines.empty()) return out;
-  for (std::string& line : lines) line = WithoutGithubCommands(line);
-  return WithLines(std::move(out), lines);
 }
 
 }  // namespace edgekiln::client

@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "edgekiln/v1/check.pb.h"
 
 namespace edgekiln::client {
@@ -14,16 +12,10 @@ namespace edgekiln::client {
 // models cannot end a command or begin another one. Pure.
 std::string CheckToGithubAnnotations(const v1::CheckResult& result);
 
-// GitHub's runner also reads commands in all other output: lines that begin
-// with "::", and "##[" anywhere in a line. Between these two it obeys nothing.
-// `token`: what models cannot guess.
+// Between these two lines GitHub's runner obeys nothing. `token`: what models
+// cannot guess.
 std::string StopGithubCommands(const std::string& token);
 std::string ResumeGithubCommands(const std::string& token);
-// `text` with "##(" for "##[".
-std::string WithoutGithubCommands(absl::string_view text);
-// The same of all texts of an error. Its lines are printed behind labels of
-// ours, so that "::" does not matter there.
-absl::Status WithoutGithubCommands(const absl::Status& status);
 
 }  // namespace edgekiln::client
 

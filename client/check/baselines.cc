@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kMaxBaselineBytes = int64_t{64} << 20;
 constexpr int64_t kMaxListBytes = int64_t{8} << 20;
 constexpr char kListSuffix[] = ".list";
+constexpr char kDefaultFolder[] = "baselines";
 constexpr size_t kListHashDigits = 8;
 
 // The project file as seen from the folder of its baselines: the same in every
@@ -35,12 +36,17 @@ std::string ProjectFrom(const std::string& folder, const std::string& project) {
   return whole(project).lexically_relative(whole(folder)).string();
 }
 
+// "nightly" of "ci/nightly.txtpb".
+std::string ShortName(const std::string& project) {
+  return std::string(absl::StripSuffix(
+      std::filesystem::path(project).filename().string(), ".txtpb"));
+}
+
 // Projects of the same name in different folders may share a folder of
 // baselines, but not a list. Projects beside the folder have different names.
 std::string ListName(const std::string& project) {
-  const std::filesystem::path path(project);
-  const std::string name = path.filename().string();
-  std::string list(absl::StripSuffix(name, ".txtpb"));
+  const std::string name = std::filesystem::path(project).filename().string();
+  std::string list = ShortName(project);
   if (project != absl::StrCat("../", name)) {
     absl::StrAppend(&list, "-",
                     DigestOf(project).hash.substr(0, kListHashDigits));
@@ -77,9 +83,19 @@ absl::StatusOr<OutputFile> Prepare(const std::string& path,
 
 }  // namespace
 
+std::string BaselineFolderOf(const ProjectFile& project, FileSystem& files) {
+  const std::string& given = project.project().baselines();
+  if (!given.empty()) return project.PathOf(given);
+  const std::string folder = project.PathOf(kDefaultFolder);
+  const std::string name = ShortName(project.path());
+  if (name.empty() || name == ShortName(kProjectFileName)) return folder;
+  const bool old = files.Stat(JoinPath(folder, name + kListSuffix)).ok();
+  return old ? folder : JoinPath(folder, name);
+}
+
 Baselines::Baselines(const ProjectFile& project, FileSystem& files)
     : files_(files),
-      folder_(project.BaselineFolder()),
+      folder_(BaselineFolderOf(project, files)),
       project_name_(ProjectFrom(folder_, project.path())),
       list_(ListName(project_name_)) {}
 
@@ -110,8 +126,8 @@ absl::StatusOr<std::set<std::string>> Baselines::ReadList(
   return names;
 }
 
-absl::StatusOr<std::set<std::string>> Baselines::NamesOfOthers() {
-  std::set<std::string> names;
+absl::StatusOr<std::map<std::string, std::string>> Baselines::NamesOfOthers() {
+  std::map<std::string, std::string> names;
   const absl::StatusOr<std::vector<std::string>> files = files_.List(folder_);
   if (absl::IsNotFound(files.status())) return names;
   if (!files.ok()) return CannotUse(folder_, files.status().message());
@@ -120,10 +136,24 @@ absl::StatusOr<std::set<std::string>> Baselines::NamesOfOthers() {
     const absl::StatusOr<FileInfo> info = files_.Stat(PathOf(file));
     if (info.ok() && info->is_directory) continue;
     // One that cannot be read may name anything.
-    EK_ASSIGN_OR_RETURN(std::set<std::string> listed, ReadList(PathOf(file)));
-    names.merge(listed);
+    EK_ASSIGN_OR_RETURN(const std::set<std::string> listed,
+                        ReadList(PathOf(file)));
+    for (const std::string& name : listed) names.emplace(name, PathOf(file));
   }
   return names;
+}
+
+absl::Status Baselines::TakenBy(const std::string& name,
+                                const std::string& list) const {
+  const std::string project = ShortName(project_name_);
+  return UsageError(
+      absl::StrCat("'", PathOf(name),
+                   "' is a baseline of another project, too, and would change"),
+      list, "",
+      absl::StrCat("give this project a folder of its own, for example "
+                   "baselines: \"",
+                   kDefaultFolder, "/", CleanText(project),
+                   "\"; if the other project is gone, remove its list"));
 }
 
 std::string Baselines::ListText(const std::set<std::string>& names) const {
@@ -146,7 +176,7 @@ absl::StatusOr<std::vector<std::string>> Baselines::Stale(
     if (info.ok() && !info->is_directory) stale.push_back(name);
   }
   if (stale.empty()) return stale;
-  EK_ASSIGN_OR_RETURN(const std::set<std::string> others, NamesOfOthers());
+  EK_ASSIGN_OR_RETURN(const auto others, NamesOfOthers());
   std::erase_if(stale,
                 [&](const std::string& name) { return others.contains(name); });
   return stale;
@@ -159,12 +189,15 @@ absl::StatusOr<Baselines::Changes> Baselines::Update(
   EK_ASSIGN_OR_RETURN(std::set<std::string> listed, ReadList(PathOf(list_)));
   EK_ASSIGN_OR_RETURN(const std::vector<std::string> stale, Stale(cells));
   EK_RETURN_IF_ERROR(MakeFolder(folder_));
+  EK_ASSIGN_OR_RETURN(const auto others, NamesOfOthers());
   std::vector<std::pair<std::string, OutputFile>> prepared;  // By path.
   for (const auto& [name, text] : bytes) {
     const absl::StatusOr<std::string> old =
         files_.Read(PathOf(name), kMaxBaselineBytes);
     listed.insert(name);
     if (old.ok() && *old == text) continue;
+    const auto taken = others.find(name);
+    if (old.ok() && taken != others.end()) return TakenBy(name, taken->second);
     EK_ASSIGN_OR_RETURN(OutputFile file, Prepare(PathOf(name), text, files_));
     prepared.emplace_back(PathOf(name), std::move(file));
     changes.written.push_back(PathOf(name));

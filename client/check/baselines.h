@@ -18,6 +18,12 @@
 
 namespace edgekiln::client {
 
+// The folder as seen from the current one: what the project says, or
+// "baselines" beside edgekiln.txtpb and "baselines/NAME" beside NAME.txtpb. The
+// latter is "baselines" where a list of NAME lies there, as older versions
+// wrote it.
+std::string BaselineFolderOf(const ProjectFile& project, FileSystem& files);
+
 // Of one project. Others may have their baselines in
 // the same folder. Errors are usage errors that name the file. Not thread-safe.
 class Baselines {
@@ -25,6 +31,7 @@ class Baselines {
   // Both must outlive it.
   Baselines(const ProjectFile& project, FileSystem& files);
 
+  const std::string& folder() const { return folder_; }
   // The path of a file that NameCells() named.
   std::string PathOf(const std::string& name) const;
   // Its bytes; nothing if there is no such file.
@@ -40,15 +47,18 @@ class Baselines {
   };
   // Makes the files of `bytes`, by name, hold these bytes, and removes what is
   // stale. All new contents are on disk before the first file gets its name.
-  // `cells`: all cells there are; what is not in `bytes` stays as it is.
+  // `cells`: all cells there are; what is not in `bytes` stays as it is. An
+  // error, and nothing is written, if a baseline of another project would get
+  // other bytes.
   absl::StatusOr<Changes> Update(
       const std::map<std::string, std::string>& bytes,
       const std::set<std::string>& cells);
 
  private:
   absl::StatusOr<std::set<std::string>> ReadList(const std::string& path);
-  // What is in the lists of other projects.
-  absl::StatusOr<std::set<std::string>> NamesOfOthers();
+  // What is in the lists of other projects, with the list.
+  absl::StatusOr<std::map<std::string, std::string>> NamesOfOthers();
+  absl::Status TakenBy(const std::string& name, const std::string& list) const;
   std::string ListText(const std::set<std::string>& names) const;
 
   FileSystem& files_;

@@ -92,7 +92,8 @@ TEST_F(BaselinesTest, ACellWithoutAReportKeepsItsFile) {
 }
 
 TEST_F(BaselinesTest, FilesOfOthersAreLeftAlone) {
-  Baselines other = Of("other.txtpb");
+  Baselines other =
+      Of("other.txtpb", absl::StrCat(kText, " baselines: 'baselines'"));
   ASSERT_TRUE(other.Update({{kB, "theirs"}}, {kB}).ok());
   const std::string mine = "mine@t.baseline.json";
   Put("baselines/" + mine, "by hand");
@@ -136,9 +137,58 @@ TEST_F(BaselinesTest, ASharedFolderHasAListForEachProject) {
   }
 }
 
+TEST_F(BaselinesTest, ProjectsInOneFolderHaveFoldersOfTheirOwn) {
+  Baselines first = Of("edgekiln.txtpb");
+  Baselines second = Of("nightly.txtpb");
+  EXPECT_EQ(first.folder(), folder_ + "/baselines");
+  EXPECT_EQ(second.folder(), folder_ + "/baselines/nightly");
+  EXPECT_EQ(Of("x.txtpb", absl::StrCat(kText, " baselines: 'b'")).folder(),
+            folder_ + "/b");
+  ASSERT_TRUE(first.Update({{kA, "1"}}, {kA}).ok());
+  ASSERT_TRUE(second.Update({{kA, "2"}}, {kA}).ok());
+  EXPECT_EQ(**first.Read(kA), "1");
+  EXPECT_EQ(**second.Read(kA), "2");
+  EXPECT_EQ(Get(In("nightly/" + std::string(kA))), "2");
+}
+
+// Older versions wrote the baselines of all projects to one folder.
+TEST_F(BaselinesTest, AProjectKeepsTheFolderThatHasItsList) {
+  std::filesystem::create_directory(folder_ + "/baselines");
+  Put("baselines/nightly.list", absl::StrCat(kA, "\n"));
+  Put(absl::StrCat("baselines/", kA), "1");
+  Baselines baselines = Of("nightly.txtpb");
+  ASSERT_EQ(baselines.folder(), folder_ + "/baselines");
+  EXPECT_EQ(**baselines.Read(kA), "1");
+  const auto changes = baselines.Update({{kB, "2"}}, {kB});
+  ASSERT_TRUE(changes.ok()) << changes.status();
+  EXPECT_EQ(Short(changes->removed), kA);
+  EXPECT_EQ(Get(In(kB)), "2");
+}
+
+TEST_F(BaselinesTest, ABaselineOfAnotherProjectIsNotOverwritten) {
+  const std::string shared = absl::StrCat(kText, " baselines: 'baselines'");
+  Baselines one = Of("edgekiln.txtpb", shared);
+  Baselines two = Of("nightly.txtpb", shared);
+  ASSERT_TRUE(one.Update({{kA, "1"}}, {kA}).ok());
+  const absl::Status refused =
+      two.Update({{kA, "2"}, {kB, "2"}}, {kA, kB}).status();
+  EXPECT_EQ(ExitCodeFor(refused), ExitCode::kUsage) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), kA)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "edgekiln.list")) << refused;
+  EXPECT_TRUE(
+      absl::StrContains(refused.message(), "baselines: \"baselines/nightly\""))
+      << refused;
+  EXPECT_EQ(Get(In(kA)), "1");
+  EXPECT_EQ(Get(In(kB)), "absent");
+  EXPECT_EQ(Get(In("nightly.list")), "absent");
+  // The same bytes are for both.
+  EXPECT_TRUE(two.Update({{kA, "1"}}, {kA}).ok());
+}
+
 TEST_F(BaselinesTest, WhatAnotherProjectListsIsNotRemoved) {
-  Baselines one = Of("one.txtpb");
-  Baselines two = Of("two.txtpb");
+  const std::string shared = absl::StrCat(kText, " baselines: 'baselines'");
+  Baselines one = Of("one.txtpb", shared);
+  Baselines two = Of("two.txtpb", shared);
   ASSERT_TRUE(one.Update({{kA, "1"}, {kB, "2"}}, {kA, kB}).ok());
   ASSERT_TRUE(two.Update({{kB, "2"}}, {kB}).ok());
   EXPECT_TRUE(one.Stale({kA})->empty());

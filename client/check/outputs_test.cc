@@ -19,9 +19,7 @@
 #include "client/check/run_project.h"
 #include "client/check/sarif.h"
 #include "client/check/summary.h"
-#include "client/error_detail.h"
-#include "client/exit_code.h"
-#include "client/render/error_block.h"
+#include "client/log_commands.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "reports/text/text.h"
@@ -314,7 +312,7 @@ TEST(AnnotationsTest, NothingElseIsACommandEither) {
   result.mutable_cells(0)->mutable_baseline()->mutable_layers(0)->set_id(
       " ::stop-commands::x");
   const std::string text =
-      WithoutGithubCommands(RenderCheck(result, Style::Plain())) +
+      LogCommandFilter().Text(RenderCheck(result, Style::Plain())) +
       CheckToGithubAnnotations(result);
   EXPECT_FALSE(absl::StrContains(text, "##["));
   EXPECT_FALSE(absl::StrContains(text, "#\xC2\xAD#["));
@@ -334,26 +332,6 @@ TEST(AnnotationsTest, NothingElseIsACommandEither) {
         absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "::"))
         << line;
   }
-}
-
-TEST(AnnotationsTest, NothingInAnErrorIsACommand) {
-  const std::string text = "a ##[add-path]x";
-  ErrorDetail detail{.fault = Fault::kUser, .reason = kReasonGate};
-  for (std::string* field : {&detail.what, &detail.where, &detail.limit,
-                             &detail.need, &detail.fix}) {
-    *field = text;
-  }
-  const absl::Status status = WithoutGithubCommands(WithLines(
-      MakeError(absl::StatusCode::kFailedPrecondition, detail), {text, "b"}));
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate);
-  EXPECT_EQ(LinesOf(status).size(), 2u);
-  const std::string block = RenderError(
-      DetailFromStatus(status), Style::Plain(), "error", LinesOf(status));
-  EXPECT_FALSE(absl::StrContains(block, "##[")) << block;
-  EXPECT_TRUE(absl::StrContains(block, "error: a ##(add-path]x\n")) << block;
-  EXPECT_TRUE(absl::StrContains(block, "  - a ##(add-path]x\n")) << block;
-  EXPECT_TRUE(absl::StrContains(block, "fix:   a ##(add-path]x\n")) << block;
-  EXPECT_TRUE(WithoutGithubCommands(absl::OkStatus()).ok());
 }
 
 TEST(SummaryTest, TableFindingsAndCounts) {

@@ -14,7 +14,6 @@
 namespace edgekiln::client {
 namespace {
 
-constexpr char kDefaultBaselines[] = "baselines";
 constexpr char kMemoryPrefix[] = "memory.";
 
 // The field of SweepGates that sets the gate; empty: none does.
@@ -45,11 +44,6 @@ std::string ProjectFile::PathOf(const std::string& file) const {
   return absl::StartsWith(file, "/") || folder.empty()
              ? file
              : JoinPath(absl::StripSuffix(folder, "/"), file);
-}
-
-std::string ProjectFile::BaselineFolder() const {
-  return PathOf(project_.baselines().empty() ? kDefaultBaselines
-                                             : project_.baselines());
 }
 
 void ProjectFile::NameModels(const v1::SweepRequest& request) {

@@ -31,7 +31,6 @@ class ProjectFile {
   std::string Folder() const;
   // `file` of the project as seen from the current folder.
   std::string PathOf(const std::string& file) const;
-  std::string BaselineFolder() const;
 
   // Gives models the names that their rows have, as OpenSweep() made them.
   void NameModels(const v1::SweepRequest& request);

@@ -54,14 +54,12 @@ TEST(ProjectTest, PathsAreOfTheFilesFolder) {
   EXPECT_EQ(in.Folder(), "ci/");
   EXPECT_EQ(in.PathOf("a.onnx"), "ci/a.onnx");
   EXPECT_EQ(in.PathOf("/abs/c.onnx"), "/abs/c.onnx");
-  EXPECT_EQ(in.BaselineFolder(), "ci/ci/base");
   EXPECT_EQ(in.ModelFile(0, "b"), "ci/sub/b.tflite");
   EXPECT_EQ(in.ModelFile(0, "no such"), "");
   const ProjectFile here = Parsed(
       "groups { models { file: 'a' } targets { name: 't' } }", "p.txtpb");
   EXPECT_EQ(here.Folder(), "");
   EXPECT_EQ(here.PathOf("a"), "a");
-  EXPECT_EQ(here.BaselineFolder(), "baselines");
 }
 
 TEST(ProjectTest, KnowsWhereThingsStand) {

@@ -205,7 +205,7 @@ class Judge {
               absl::StrCat(Count(missing, "cell has", "cells have"),
                            " no baseline: `edgekiln check --update-baselines` "
                            "writes them to the folder ",
-                           CleanText(project_.BaselineFolder()),
+                           CleanText(baselines_.folder()),
                            "; then commit the files"),
               result_.file());
     }

@@ -182,9 +182,8 @@ constexpr char kHead[] =
 
 constexpr char kTail[] =
     R"(
-# Reports of earlier runs, one file for each cell. `edgekiln check
-# --update-baselines` writes them; commit the folder.
-baselines: "baselines"
+# Baselines, reports of earlier runs, are in the folder baselines, one file for
+# each cell. `edgekiln check --update-baselines` writes them; commit the folder.
 
 # How much worse than its baseline a cell may be: cycles and memories in
 # percent, accuracy in percentage points. Results are the same on every machine,

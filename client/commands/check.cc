@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "client/check/annotations.h"
+#include "client/check/baselines.h"
 #include "client/check/junit.h"
 #include "client/check/project.h"
 #include "client/check/run_project.h"
@@ -35,14 +36,14 @@ class CommandsStopped {
  public:
   explicit CommandsStopped(CommandContext& context)
       : context_(context), on_(context.line.check.github_annotations) {
-    if (on_) context_.print(StopGithubCommands(token_));
+    if (on_) context_.print_bytes(StopGithubCommands(token_));
   }
   ~CommandsStopped() { Resume(); }
   CommandsStopped(const CommandsStopped&) = delete;
   CommandsStopped& operator=(const CommandsStopped&) = delete;
 
   void Resume() {
-    if (on_) context_.print(ResumeGithubCommands(token_));
+    if (on_) context_.print_bytes(ResumeGithubCommands(token_));
     on_ = false;
   }
 
@@ -124,12 +125,11 @@ absl::Status Write(const std::vector<Output>& outputs,
                    const v1::CheckResult& result, CommandsStopped& stopped,
                    CommandContext& context) {
   context.progress.Clear();
-  const bool annotate = context.line.check.github_annotations;
   bool table = !context.line.json;
   absl::Status status;
   for (const Output& output : outputs) {
     if (output.path == kStandardOutput) {
-      context.print(output.make(result));
+      context.print_bytes(output.make(result));
       table = false;
       continue;
     }
@@ -138,15 +138,18 @@ absl::Status Write(const std::vector<Output>& outputs,
   if (context.line.json) context.print(ToJson(result));
   // Without cells the error says it all.
   if (table && result.cells_size() > 0) {
-    const std::string text = RenderCheck(result, context.style);
-    context.print(annotate ? WithoutGithubCommands(text) : text);
+    context.print(RenderCheck(result, context.style));
   }
   stopped.Resume();
-  if (annotate) context.print(CheckToGithubAnnotations(result));
+  if (context.line.check.github_annotations) {
+    context.print_bytes(CheckToGithubAnnotations(result));
+  }
   return status;
 }
 
-absl::Status Check(CommandContext& context) {
+}  // namespace
+
+absl::Status RunCheck(CommandContext& context) {
   CommandsStopped stopped(context);
   const std::string path = ProjectPath(context);
   const std::vector<Output> outputs = OutputsOf(context.line.check);
@@ -156,7 +159,7 @@ absl::Status Check(CommandContext& context) {
   absl::StatusOr<ProjectFile> project = ReadProject(path, context);
   absl::Status status = project.status();
   if (project.ok()) {
-    result.set_baselines(project->BaselineFolder());
+    result.set_baselines(BaselineFolderOf(*project, context.files));
     status = RunProject(*project, context, result);
   } else {
     *result.mutable_error() = DetailFromStatus(status);
@@ -165,14 +168,6 @@ absl::Status Check(CommandContext& context) {
   if (ExitCodeFor(status) == ExitCode::kInterrupted) return status;
   const absl::Status written = Write(outputs, result, stopped, context);
   return status.ok() ? written : status;
-}
-
-}  // namespace
-
-absl::Status RunCheck(CommandContext& context) {
-  const absl::Status status = Check(context);
-  return context.line.check.github_annotations ? WithoutGithubCommands(status)
-                                               : status;
 }
 
 }  // namespace edgekiln::client

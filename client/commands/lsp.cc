@@ -22,7 +22,8 @@ absl::StatusOr<int> RunLsp(const ConnectWith& connect, FileSystem& files,
                            Clock& clock) {
   lsp::LoopOptions options{.input_fd = STDIN_FILENO,
                            .output_fd = STDOUT_FILENO,
-                           .version = VersionText()};
+                           .version = VersionText(),
+                           .files = &files};
   options.new_daemon = [&](std::function<void(lsp::DaemonAnswer)> tell) {
     return lsp::NewDaemonClient(
         {.connect =

@@ -150,7 +150,7 @@ absl::Status RunReportBaseline(CommandContext& context) {
   const std::string json = BaselineJson(std::move(side.reports));
   context.progress.Clear();
   if (output.empty()) {
-    context.print(json);
+    context.print_bytes(json);
     return absl::OkStatus();
   }
   EK_RETURN_IF_ERROR(WriteOutputFile(output, json, context));

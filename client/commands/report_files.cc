@@ -33,7 +33,7 @@ absl::Status WriteResult(const std::string& bytes, CommandContext& context) {
   const std::string& output = context.line.output;
   context.progress.Clear();
   if (output.empty()) {
-    context.print(bytes);
+    context.print_bytes(bytes);
     return absl::OkStatus();
   }
   EK_RETURN_IF_ERROR(WriteOutputFile(output, bytes, context));

@@ -110,7 +110,7 @@ class Listener {
     context_.progress.ShowAbove(nullptr);
     const std::string& csv = context_.line.sweep.csv;
     if (csv == kStandardOutput) {
-      context_.print(RowsToCsv(rows_));
+      context_.print_bytes(RowsToCsv(rows_));
       return absl::OkStatus();
     }
     if (context_.line.json) {

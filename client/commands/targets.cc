@@ -122,7 +122,7 @@ absl::Status RunTargetsShow(CommandContext& context) {
   }
   std::string text = CleanLines(target.text());
   if (!absl::EndsWith(text, "\n")) text += "\n";
-  context.print(text);
+  context.print_bytes(text);
   return absl::OkStatus();
 }
 

@@ -41,6 +41,9 @@ struct RunAnswer {
   int64_t version = 0;
   std::optional<Figures> figures{};
   v1::ErrorDetail problem{};  // Without figures.
+  // The daemon was lost. Whether it is back, the next ListAnswer or ReachAnswer
+  // says.
+  bool away = false;
 };
 
 struct ListAnswer {

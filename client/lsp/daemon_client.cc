@@ -197,12 +197,11 @@ class Runner {
   void Loop() {
     while (const std::optional<RunRequest> request = tasks_.NextRun()) {
       const absl::Status status = Run(*request);
-      // Even if the daemon is away: it may answer at once when it is looked
-      // for, and then nobody begins the run again.
       if (!status.ok() && tasks_.fate() == DaemonTasks::RunFate::kWanted) {
         options_.tell(RunAnswer{.uri = request->uri,
                                 .version = request->version,
-                                .problem = DetailFromStatus(status)});
+                                .problem = DetailFromStatus(status),
+                                .away = IsAway(status)});
       }
       if (IsAway(status)) {
         line_.Drop();

@@ -187,6 +187,7 @@ TEST_F(DaemonClientTest, ARunThatLosesTheDaemonIsAnswered) {
   ASSERT_TRUE(std::holds_alternative<RunAnswer>(lost));
   EXPECT_EQ(std::get<RunAnswer>(lost).version, 3);
   EXPECT_FALSE(std::get<RunAnswer>(lost).figures.has_value());
+  EXPECT_TRUE(std::get<RunAnswer>(lost).away);
   // The next daemon is there at once: nobody says that one was away.
   EXPECT_TRUE(std::holds_alternative<ListAnswer>(answers_.Wait(1)));
 }
@@ -211,6 +212,7 @@ TEST_F(DaemonClientTest, SaysOnceThatNobodyAnswers) {
   const DaemonAnswer failed = answers_.Wait(1);
   ASSERT_TRUE(std::holds_alternative<RunAnswer>(failed));
   EXPECT_FALSE(std::get<RunAnswer>(failed).figures.has_value());
+  EXPECT_FALSE(std::get<RunAnswer>(failed).away);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ class Inbox {
   struct Batch {
     std::vector<Frame> frames;
     std::vector<DaemonAnswer> answers;
+    std::vector<FilesAnswer> files;
     bool ended = false;  // Nothing more comes from the editor.
     absl::Status error;  // Why, unless the input just ended.
   };
@@ -54,6 +55,11 @@ class Inbox {
     batch_.answers.push_back(std::move(answer));
     changed_.NotifyAll();
   }
+  void Push(FilesAnswer answer) {
+    MutexLock lock(mutex_);
+    batch_.files.push_back(std::move(answer));
+    changed_.NotifyAll();
+  }
   void End(absl::Status error) {
     MutexLock lock(mutex_);
     batch_.ended = true;
@@ -69,7 +75,8 @@ class Inbox {
   // Everything that has come; waits until there is something.
   Batch Take() {
     MutexLock lock(mutex_);
-    while (batch_.frames.empty() && batch_.answers.empty() && !batch_.ended) {
+    while (batch_.frames.empty() && batch_.answers.empty() &&
+           batch_.files.empty() && !batch_.ended) {
       changed_.Wait(lock);
     }
     queued_bytes_ = 0;
@@ -143,15 +150,21 @@ absl::Status OutputLost() {
   _exit(static_cast<int>(ExitCodeFor(result.status())));
 }
 
-// Ends `daemon`, which may be waiting for an answer, within `patience`; if that
-// is not enough, leaves the process: nothing of it needs an orderly end.
-void EndWithin(std::unique_ptr<Daemon> daemon, absl::Duration patience,
+// What may be waiting for an answer.
+struct Helpers {
+  std::unique_ptr<Daemon> daemon;
+  std::unique_ptr<FileFinder> finder;
+};
+
+// Ends `helpers` within `patience`; if that is not enough, leaves the process:
+// nothing of it needs an orderly end.
+void EndWithin(Helpers helpers, absl::Duration patience,
                const absl::StatusOr<int>& result) {
   Mutex mutex;
   CondVar ended_changed;
   bool ended = false;
   std::thread ending([&] {
-    daemon.reset();
+    helpers = {};
     MutexLock lock(mutex);
     ended = true;
     ended_changed.NotifyAll();
@@ -179,15 +192,23 @@ absl::StatusOr<int> ServeLanguage(const LoopOptions& options) {
   ScopedFd stop_write(stop_pipe[1]);
   Inbox inbox;
   bool lost = false;
-  std::unique_ptr<Daemon> daemon = options.new_daemon(
-      [&inbox](DaemonAnswer answer) { inbox.Push(std::move(answer)); });
+  Helpers helpers{
+      .daemon = options.new_daemon(
+          [&inbox](DaemonAnswer answer) { inbox.Push(std::move(answer)); }),
+      .finder = NewFileFinder(*options.files, [&inbox](FilesAnswer answer) {
+        inbox.Push(std::move(answer));
+      })};
   Server server({.version = options.version,
                  .send =
                      [&](const std::string& body) {
                        lost =
                            lost || !WriteAll(options.output_fd, FrameOf(body));
+                     },
+                 .find_files =
+                     [&](FilesRequest request) {
+                       helpers.finder->Find(std::move(request));
                      }},
-                *daemon);
+                *helpers.daemon);
   std::thread reading(
       [&] { ReadFrames(options.input_fd, stop_read.get(), inbox); });
   absl::Status error;
@@ -198,6 +219,9 @@ absl::StatusOr<int> ServeLanguage(const LoopOptions& options) {
     for (DaemonAnswer& answer : batch.answers) {
       if (!server.done()) server.Handle(std::move(answer));
     }
+    for (FilesAnswer& answer : batch.files) {
+      if (!server.done()) server.HandleFiles(std::move(answer));
+    }
     ended = batch.ended;
     error = batch.error;
   }
@@ -207,7 +231,7 @@ absl::StatusOr<int> ServeLanguage(const LoopOptions& options) {
   absl::StatusOr<int> result = server.exit_code();
   if (lost) result = OutputLost();
   if (!error.ok()) result = error;
-  EndWithin(std::move(daemon), options.patience, result);
+  EndWithin(std::move(helpers), options.patience, result);
   return result;
 }
 

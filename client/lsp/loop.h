@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/file.h"
 #include "client/lsp/daemon.h"
 
 namespace edgekiln::client::lsp {
@@ -21,8 +22,10 @@ struct LoopOptions {
   // `tell`, which outlives it.
   std::function<std::unique_ptr<Daemon>(std::function<void(DaemonAnswer)> tell)>
       new_daemon{};
-  // How long to wait, in the end, for calls to a daemon that is silent; then
-  // the process leaves with them under way.
+  // Where files that others name are looked for. Outlives the call.
+  FileSystem* files = nullptr;
+  // How long to wait, in the end, for calls to a daemon or file system that is
+  // silent; then the process leaves with them under way.
   absl::Duration patience = absl::Seconds(1);
 };
 

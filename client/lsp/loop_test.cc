@@ -25,7 +25,8 @@ class SilentDaemon final : public Daemon {
 };
 
 TEST(LoopDeathTest, ASilentDaemonHidesNoError) {
-  const auto serve = [](const std::string& input) {
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  const auto serve = [&](const std::string& input) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
     const ScopedFd read_end(ends[0]);
@@ -37,6 +38,7 @@ TEST(LoopDeathTest, ASilentDaemonHidesNoError) {
         {.input_fd = read_end.get(),
          .output_fd = output.get(),
          .new_daemon = [](auto) { return std::make_unique<SilentDaemon>(); },
+         .files = files.get(),
          .patience = absl::Milliseconds(20)});
   };
   EXPECT_EXIT(serve("GET / HTTP/1.1\r\n\r\n"), testing::ExitedWithCode(1),

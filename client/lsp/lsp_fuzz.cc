@@ -42,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                    .send =
                        [](const std::string& body) {
                          Require(ParseJson(body).has_value());
-                       }},
+                       },
+                   .find_files = [](const FilesRequest&) {}},
                   daemon);
   static bool started = false;
   if (!started) {

@@ -97,7 +97,8 @@ Json Diagnostics(const OpenFile& file, Encoding encoding) {
 Json InitializeResult(Encoding encoding, const std::string& version) {
   const Json capabilities = {
       {"positionEncoding", encoding == Encoding::kUtf8 ? "utf-8" : "utf-16"},
-      {"textDocumentSync", {{"openClose", true}, {"change", 2}}},
+      {"textDocumentSync",
+       {{"openClose", true}, {"change", 2}, {"save", true}}},
       {"completionProvider",
        {{"triggerCharacters", {"\"", ":", "{"}}, {"resolveProvider", false}}},
       {"hoverProvider", true},

@@ -11,6 +11,7 @@
 #include "client/lsp/check.h"
 #include "client/lsp/daemon.h"
 #include "client/lsp/document.h"
+#include "client/lsp/file_finder.h"
 #include "client/lsp/schema.h"
 #include "client/lsp/syntax.h"
 
@@ -60,6 +61,14 @@ class OpenFile {
   std::string failure;                     // Of kFailed: why, in one line.
   std::optional<int64_t> baseline_cycles;  // When it was opened.
   bool stale = false;  // The present text has errors: figures are older.
+  // The text whose run the daemon was lost in; whether it is run again once the
+  // daemon answers.
+  std::optional<int64_t> lost_version;
+  bool run_again = false;
+
+  // The files that it names which were looked for, and those not found.
+  std::vector<std::string> looked_for;
+  MissingFiles missing;
 
  private:
   void Read();

@@ -190,12 +190,16 @@ void Server::HandleNotification(const std::string& method, const Json& params) {
   if (!initialized_ || stopped_) return;
   if (method == "initialized") {
     daemon_.List();
+    WatchFiles();
   } else if (method == "textDocument/didOpen") {
     Open(params);
   } else if (method == "textDocument/didChange") {
     Change(params);
   } else if (method == "textDocument/didClose") {
     Close(params);
+  } else if (method == "textDocument/didSave" ||
+             method == "workspace/didChangeWatchedFiles") {
+    for (auto& [uri, file] : files_) LookForFiles(*file, /*again=*/true);
   } else if (method == "workspace/didChangeConfiguration") {
     const Json* const settings = Find(params, "settings");
     if (settings != nullptr) Configure(*settings);
@@ -227,6 +231,9 @@ Json Server::Initialize(const Json& params) {
                      "snippetSupport");
   refreshes_lenses_ =
       TrueAt(params, "capabilities/workspace/codeLens/refreshSupport");
+  watches_files_ = TrueAt(params,
+                          "capabilities/workspace/didChangeWatchedFiles/"
+                          "dynamicRegistration");
   root_ = RootOf(params);
   const Json* const options = Find(params, "initializationOptions");
   if (options != nullptr) Configure(*options);
@@ -295,6 +302,14 @@ OpenFile* Server::FileOf(const Json& params) {
 }
 
 void Server::Send(const Json& message) { options_.send(JsonText(message)); }
+
+void Server::Ask(const std::string& method, Json params) {
+  Json request = {{"jsonrpc", "2.0"},
+                  {"id", absl::StrCat("edgekiln-", next_id_++)},
+                  {"method", method}};
+  if (!params.is_null()) request["params"] = std::move(params);
+  Send(request);
+}
 
 void Server::Log(LogLevel level, const std::string& text) {
   Send(LogMessage(level, absl::StrCat("edgekiln: ", text)));

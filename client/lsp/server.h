@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "client/lsp/daemon.h"
+#include "client/lsp/file_finder.h"
 #include "client/lsp/framing.h"
 #include "client/lsp/messages.h"
 #include "client/lsp/open_file.h"
@@ -25,6 +26,8 @@ struct ServerOptions {
   std::string version;  // Told to editors.
   // Gets the body of each message.
   std::function<void(const std::string& body)> send;
+  // Looks for files and returns at once; its answer is handed to HandleFiles().
+  std::function<void(FilesRequest)> find_files;
 };
 
 // Not thread-safe.
@@ -39,6 +42,7 @@ class Server {
   // those before a request for quick fixes.
   void Handle(const std::vector<Frame>& frames);
   void Handle(DaemonAnswer answer);
+  void HandleFiles(FilesAnswer answer);
 
   // `exit` has come: what to leave the program with is exit_code().
   bool done() const { return done_; }
@@ -62,6 +66,11 @@ class Server {
   void Flush();
   void Check(OpenFile& file);
   void LookUpBase(OpenFile& file);
+  // Shows which files that it names are missing, as known, and looks for those
+  // that were not looked for yet; if `again`, for all.
+  void LookForFiles(OpenFile& file, bool again);
+  // Asks the editor to tell of files that come and go.
+  void WatchFiles();
   void StartRun(OpenFile& file);
   // Absolute; empty: no model is set.
   std::string ModelFor(OpenFile& file) const;
@@ -81,6 +90,8 @@ class Server {
   // file are of an older one.
   void SetStale(OpenFile& file, bool stale);
   void Send(const Json& message);
+  // A request of ours, whose answer nothing depends on.
+  void Ask(const std::string& method, Json params);
   void Log(LogLevel level, const std::string& text);
   OpenFile* FileOf(const Json& params);
 
@@ -92,6 +103,7 @@ class Server {
   Encoding encoding_ = Encoding::kUtf16;
   bool snippets_ = false;
   bool refreshes_lenses_ = false;
+  bool watches_files_ = false;
   bool initialized_ = false;
   bool stopped_ = false;  // `shutdown` has come.
   bool done_ = false;

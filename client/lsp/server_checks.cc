@@ -67,6 +67,7 @@ void Server::Flush() {
 
 void Server::Check(OpenFile& file) {
   file.local.clear();
+  file.run_again = false;
   for (std::vector<Problem>* problems : {&file.checked, &file.profiled}) {
     // They stay until the daemon has answered; their changes would hit another
     // text.
@@ -82,6 +83,7 @@ void Server::Check(OpenFile& file) {
     file.checked.clear();
     file.profiled.clear();
     daemon_.Forget(file.uri());
+    LookForFiles(file, /*again=*/false);
     Publish(file);
     SetStale(file, true);
     return;
@@ -211,6 +213,12 @@ void Server::On(RunAnswer answer) {
   if (!newest) return;
   // Told already; once the daemon answers, the file is checked anew.
   if (!reached_ && answer.problem.reason() == unreached_.reason()) return;
+  // Once for each text: the run may be what kills the daemon.
+  if (answer.away && file.lost_version != file.version()) {
+    file.lost_version = file.version();
+    file.run_again = true;
+    return;
+  }
   file.run_state = RunState::kFailed;
   file.failure = answer.problem.what();
   Problem problem{
@@ -227,6 +235,7 @@ void Server::On(ListAnswer answer) {
   known_.list = std::move(answer.targets);
   for (auto& [uri, file] : files_) {
     if (file->is_target()) LookUpBase(*file);
+    if (std::exchange(file->run_again, false)) StartRun(*file);
   }
 }
 
@@ -292,9 +301,7 @@ void Server::TellFigures(OpenFile& file) {
       (file.run_state == RunState::kRunning && file.figures.has_value())) {
     return;
   }
-  Send({{"jsonrpc", "2.0"},
-        {"id", absl::StrCat("edgekiln-", next_id_++)},
-        {"method", "workspace/codeLens/refresh"}});
+  Ask("workspace/codeLens/refresh", nullptr);
 }
 
 }  // namespace edgekiln::client::lsp

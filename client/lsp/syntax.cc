@@ -169,7 +169,8 @@ class Parser {
     node.value = {previous_.span.end, previous_.span.end};
     if (Is('{') || Is('<')) {
       ParseMessage(node, depth);
-    } else if (Is('[') && colon) {
+    } else if (Is('[') &&
+               (colon || IsSymbol(next_, '{') || IsSymbol(next_, '<'))) {
       ParseList(node, fields, depth);
       return;
     } else if (colon && HasValue(line)) {

@@ -37,11 +37,11 @@ globals().update(messages_of("{file}"))
 
 
 def repository(here: pathlib.Path) -> pathlib.Path:
-    """The clone that the package's source lies in."""
-    for folder in here.parents:
+    """The clone that the package's source lies in, or the source distribution."""
+    for folder in (here, *here.parents):
         if (folder / "proto/edgekiln/v1/jobs.proto").is_file():
             return folder
-    raise SystemExit("build the wheel inside a clone: ../../proto is needed")
+    raise SystemExit("build inside a clone: ../../proto is needed")
 
 
 def protoc() -> list[str]:

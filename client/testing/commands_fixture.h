@@ -60,15 +60,16 @@ class CommandsTest : public testing::Test {
     };
     options.now = [&] { return clock_.Monotonic(); };
     Progress progress(options);
+    const auto print = [&](absl::string_view text) {
+      out_.append(text.data(), text.size());
+    };
     CommandContext context{.line = *line,
                            .connection = connection_,
                            .files = *files_,
                            .clock = clock_,
                            .progress = progress,
-                           .print =
-                               [&](absl::string_view text) {
-                                 out_.append(text.data(), text.size());
-                               },
+                           .print = print,
+                           .print_bytes = print,
                            .style = style_,
                            .deadline = clock_.Monotonic() + line->timeout,
                            .own_daemon = own_daemon_,

@@ -34,27 +34,37 @@ std::string InsideScript(absl::string_view json) {
                                     {"\xE2\x80\xA9", "\\u2029"}});
 }
 
+absl::Status NoPages() {
+  return MakeError(absl::StatusCode::kUnimplemented,
+                   {.fault = Fault::kInfra,
+                    .reason = web::kNoPages,
+                    .what = "this build of edgekiln makes no HTML pages",
+                    .need = web::kNoPagesNeed,
+                    .fix = absl::StrCat(web::kNoPagesFix,
+                                        "; the other formats need no pages")});
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> HtmlPage(WebPage page, absl::string_view title,
+absl::StatusOr<std::string> HtmlPage(const std::optional<web::Page>& page,
+                                     absl::string_view title,
                                      absl::string_view data,
                                      absl::string_view fix) {
-  const std::string style = WebStyle(page);
-  const std::string script = WebScript(page);
+  if (!page.has_value()) return NoPages();
   std::string html = absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
       "'none'; script-src ",
-      CspHash(script), "; style-src ", CspHash(style),
+      CspHash(page->script), "; style-src ", CspHash(page->style),
       "; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>",
-      HtmlText(title), "</title>\n<style>", style,
-      "</style>\n</head>\n<body>\n", WebBody(page),
+      HtmlText(title), "</title>\n<style>", page->style,
+      "</style>\n</head>\n<body>\n", page->body,
       "<script type=\"application/json\" id=\"data\">", InsideScript(data),
-      "</script>\n<script>", script, "</script>\n</body>\n</html>\n");
+      "</script>\n<script>", page->script, "</script>\n</body>\n</html>\n");
   const auto size_bytes = static_cast<int64_t>(html.size());
   if (size_bytes <= kMaxPageBytes) return html;
   return MakeError(absl::StatusCode::kInvalidArgument,

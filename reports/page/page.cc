@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "reports/text/text.h"
+#include "web/pages.h"
 
 namespace edgekiln {
 namespace {
@@ -27,7 +28,7 @@ std::string TitleOf(const std::vector<PageReport>& reports) {
 
 absl::StatusOr<std::string> ReportPage(const std::vector<PageReport>& reports,
                                        absl::string_view fewer) {
-  return HtmlPage(WebPage::kReport, TitleOf(reports), PageData(reports),
+  return HtmlPage(web::ReportPage(), TitleOf(reports), PageData(reports),
                   reports.size() > 1
                       ? fewer
                       : "take another format: CSV and JSON have no such limit");

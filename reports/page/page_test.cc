@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -206,6 +207,17 @@ TEST(ReportPageTest, IsRefusedWhereItIsTooLarge) {
   ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
   EXPECT_EQ(GetErrorDetail(status)->reason, "PAGE_TOO_LARGE");
   EXPECT_TRUE(absl::StrContains(GetErrorDetail(status)->fix, "fewer reports"))
+      << status;
+}
+
+TEST(ReportPageTest, SaysThatABuildHasNoPages) {
+  const absl::Status status =
+      HtmlPage(std::nullopt, "a title", "{}", "give less").status();
+  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(GetErrorDetail(status)->reason, "NO_PAGES");
+  EXPECT_EQ(GetErrorDetail(status)->fault, Fault::kInfra);
+  EXPECT_TRUE(absl::StrContains(GetErrorDetail(status)->fix, "esbuild"))
       << status;
 }
 

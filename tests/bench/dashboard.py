@@ -155,6 +155,7 @@ def run_pages(arguments, daemon, ids):
     child = os.fork()
     if child != 0:
         return child
+    os.nice(19)  # Browsers run on other machines.
     counts = {"bytes": 0, "calls": 0}
 
     async def all_pages():

@@ -240,6 +240,41 @@ class CheckTest(unittest.TestCase):
         self.check(3, "--update-baselines")
         written = list((self.scratch.repository / "baselines").glob("a_0A__error__x*"))
         self.assertEqual(len(written), 3, written)
+        # Nothing is a command without annotations either, and JSON keeps names.
+        plain = self.scratch.command(["check"])
+        self.assertIn("##(x] on", plain.stdout)
+        self.assertNotIn("##[", plain.stdout + plain.stderr)
+        shown = self.scratch.command(["check", "--json"])
+        self.assertNotIn("##[", shown.stdout + shown.stderr)
+        self.assertEqual(json.loads(shown.stdout)["cells"][0]["model"], stem)
+
+    def test_no_name_is_a_command_in_a_log(self):
+        name = "::error::x ##[y].onnx"
+        (self.scratch.repository / "edges.onnx").rename(self.scratch.repository / name)
+        shown = ":.error::x ##(y].onnx"
+        for command, text in ((["profile", name, "--target", TARGETS[0]], shown),
+                              (["inspect", name], shown),
+                              (["inspect", "##[z].onnx"], "##(z].onnx")):
+            done = self.scratch.command(command)
+            self.assertIn(text, done.stdout + done.stderr)
+            for line in (done.stdout + done.stderr).split("\n"):
+                self.assertNotIn("##[", line)
+                self.assertFalse(line.lstrip().startswith("::"), line)
+
+    def test_two_projects_in_one_folder(self):
+        self.scratch.put("nightly.txtpb", PROJECT.replace("gates", "goal: SWEEP_TIMING gates"))
+        done = self.scratch.command(["check", "nightly.txtpb", "--update-baselines"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.scratch.repository / "baselines"
+        self.assertEqual(len(list(folder.glob("nightly/*.baseline.json"))), 12)
+        for name in ("edgekiln.txtpb", "nightly.txtpb"):
+            again = self.scratch.command(["check", name])
+            self.assertIn("baselines: 12 the same", again.stdout, again.stderr)
+        self.scratch.put("copy.txtpb", "baselines: 'baselines'\n"
+                         + (self.scratch.repository / "nightly.txtpb").read_text())
+        done = self.scratch.command(["check", "copy.txtpb", "--update-baselines"])
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn('baselines: "baselines/copy"', done.stderr)
 
     def test_a_daemon_killed_in_the_middle(self):
         # More work than can be done before the first line is read.

@@ -302,6 +302,33 @@ class LspTest(unittest.TestCase):
         self.assertEqual(self.problems(client, version + 1), [])
         self.assertEqual(client.stop(), 0)
 
+    def test_files_of_a_project(self):
+        folder = self.place.folder / "project"
+        folder.mkdir()
+        (folder / "digits.onnx").write_bytes(b"x")
+        uri = f"file://{folder}/edgekiln.txtpb"
+        text = ('groups {\n  models { file: "digit.onnx" }\n  models { file: "later.onnx" }\n'
+                '  targets { name: "dla-64-o-512k" }\n}\n')
+        client = self.client()
+
+        def wait_for(*messages):
+            def newest():
+                shown = [message["params"]["diagnostics"] for message in list(client.received)
+                         if message["method"] == "textDocument/publishDiagnostics"]
+                found = [problem["message"] for problem in shown[-1]] if shown else None
+                return found == list(messages)
+            client.wait(newest, messages)
+
+        client.open(uri, text)
+        digit = 'there is no file "digit.onnx"; did you mean "digits.onnx"?'
+        wait_for(digit, 'there is no file "later.onnx"')
+        (folder / "later.onnx").write_bytes(b"x")
+        client.notify("workspace/didChangeWatchedFiles", changes=[])
+        wait_for(digit)
+        client.change(uri, 2, text.replace("digit.", "digits."))
+        wait_for()
+        self.assertEqual(client.stop(), 0)
+
     def test_a_daemon_that_is_away(self):
         socket = "unix:" + str(self.place.folder / "nobody")
         client = self.client("--server", socket)

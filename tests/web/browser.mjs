@@ -56,6 +56,10 @@ export const launch = (executable) => chromium.launch({ executablePath: executab
 
 // Nothing is cut off at the side, and no text by its own box.
 export async function fits(page, what) {
+  // What is not laid out yet would have no width.
+  await page.evaluate(() => document.querySelectorAll("section").forEach((section) => {
+    section.style.contentVisibility = "visible";
+  }));
   const wide = await page.evaluate(() =>
     document.documentElement.scrollWidth - window.innerWidth);
   check(wide <= 0, `${what}: nothing is wider than the window`, `${wide} pixels`);

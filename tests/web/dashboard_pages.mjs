@@ -14,7 +14,7 @@ async function jobs(page, address, wanted) {
   await page.locator("tbody tr").first().waitFor();
   equal(await page.locator("tbody tr td:first-child").allInnerTexts(),
     listed.map((job) => job.id), "jobs, newest first");
-  equal(await page.locator("tbody tr td:nth-child(2)").allInnerTexts(),
+  equal(await page.locator("tbody tr td:nth-child(3)").allInnerTexts(),
     listed.map((job) => job.state.toLowerCase()), "their states");
   check((await page.locator("tbody").innerText()).includes(wanted), "a hostile name is text");
 }

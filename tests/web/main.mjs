@@ -5,6 +5,7 @@
 import readline from "node:readline";
 import { check, failed, launch } from "./browser.mjs";
 import { checkDashboard } from "./dashboard_pages.mjs";
+import { checkRendered } from "./rendered_pages.mjs";
 import { checkReportPages } from "./report_pages.mjs";
 
 const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -18,6 +19,7 @@ const { executable, files, dashboard, shots } = JSON.parse(await next());
 const browser = await launch(executable);
 try {
   await checkReportPages(browser, files, shots);
+  await checkRendered(browser, dashboard, shots);
   await checkDashboard(browser, dashboard, ask, shots);
 } catch (error) {
   check(false, "the test itself", String(error.stack || error));

@@ -15,28 +15,10 @@ import sys
 import tempfile
 import time
 
+import npm_packages
+
 HOSTILE = "<script>alert(1)</script>"
 MODEL = "mobilenet_v1_0.25_224_fp32.tflite"  # Takes a second.
-
-
-def skip(why):
-    print("SKIPPED:", why)
-    sys.exit(77)
-
-
-def fetch_packages(here, folder):
-    for name in sorted(os.listdir(here)):
-        if name.endswith((".mjs", ".json")):
-            shutil.copy(os.path.join(here, name), folder)
-    try:
-        npm = subprocess.run(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
-             "--fetch-retries=0", "--fetch-timeout=20000"], cwd=folder,
-            capture_output=True, text=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        skip("npm ci takes too long")
-    if npm.returncode != 0:
-        skip("npm ci: " + npm.stderr.strip()[-300:])
 
 
 class Farm:
@@ -167,32 +149,37 @@ def answer(farm, shared, what):
 
 def main():
     source, binaries, shared = map(os.path.abspath, sys.argv[1:4])
-    chromium = shutil.which("chromium")
-    for program, path in (("chromium", chromium), ("node", shutil.which("node")),
-                          ("npm", shutil.which("npm"))):
-        if path is None:
-            skip(program + " is not installed")
+    npm_packages.need_programs("chromium", "node", "npm")
     if not os.path.exists(os.path.join(shared, "models", MODEL)):
         if os.environ.get("CI") == "true":
             sys.exit("FAILED: %s is missing" % MODEL)
-        skip("%s is missing" % MODEL)
+        npm_packages.skip("%s is missing" % MODEL)
     with tempfile.TemporaryDirectory(prefix="ek-", dir="/tmp") as folder:
         packages = os.path.join(folder, "packages")
         os.mkdir(packages)
-        fetch_packages(os.path.dirname(os.path.abspath(__file__)), packages)
+        here = os.path.dirname(os.path.abspath(__file__))
+        for name in os.listdir(here):
+            if name.endswith(".mjs"):
+                shutil.copy(os.path.join(here, name), packages)
+        npm_packages.fetch(packages)
         farm = Farm(binaries, folder)
         try:
             farm.start()
             files = make_pages(farm, source, folder)
+            farm.run("profile", os.path.join(source, "docs/example/digits.onnx"),
+                     "--target", "dla-64-o-512k", "--target", "dla-128-o-512k",
+                     "--timing-only", "--quiet")
             hostile = os.path.join(folder, "a <script>alert(1)<_script>.onnx")
             shutil.copy(os.path.join(source, "docs/example/digits.onnx"),
                         hostile)
             farm.run("profile", hostile, "--target", "dla-64-o-512k", "--quiet")
-            newest = json.loads(farm.run("jobs", "list", "--json"))["jobs"][0]
+            newest, several, sweep, other = json.loads(
+                farm.run("jobs", "list", "--json"))["jobs"][:4]
             known = {
-                "executable": chromium, "files": files,
+                "executable": shutil.which("chromium"), "files": files,
                 "dashboard": {"address": "http://" + farm.http,
-                              "job": newest["id"],
+                              "job": newest["id"], "other": other["id"],
+                              "several": several["id"], "sweep": sweep["id"],
                               "hostile": "<script>alert(1)<_script>"},
                 "shots": os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else ""}
             test = subprocess.Popen(["node", "main.mjs"], cwd=packages,

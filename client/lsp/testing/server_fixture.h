@@ -103,11 +103,16 @@ class ServerTest : public testing::Test {
   }
 
   FakeDaemon daemon_;
+  std::vector<FilesRequest> finds_;
   std::vector<Json> sent_;
   Server server_{{.version = "test",
                   .send =
                       [this](const std::string& body) {
                         sent_.push_back(*ParseJson(body));
+                      },
+                  .find_files =
+                      [this](FilesRequest request) {
+                        finds_.push_back(std::move(request));
                       }},
                  daemon_};
   int id_ = 100;

@@ -1,5 +1,5 @@
-"""Builds the wheel, installs it into a fresh environment without a network, and
-runs the tests there.
+"""Builds a source distribution and the wheel out of it, installs that into a fresh
+environment without a network, and runs the tests there.
 
 usage: run_tests.py SOURCE BIN SHARED [PYTEST-ARGUMENT...]
 
@@ -42,15 +42,15 @@ def absent() -> list[str]:
 
 
 def build_wheel(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
-    """In a copy: setuptools writes beside its sources."""
+    """Out of a source distribution. In a copy: setuptools writes beside its sources."""
     copy = scratch / "clone/client/python"
     shutil.copytree(source / "client/python", copy)
     (scratch / "clone/proto").symlink_to(source / "proto")
     shutil.copy(source / "CMakeLists.txt", scratch / "clone")
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir",
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir",
          str(scratch / "dist"), str(copy)], check=True, stdout=subprocess.DEVNULL)
-    [wheel] = (scratch / "dist").iterdir()
+    [wheel] = (scratch / "dist").glob("*.whl")
     return wheel
 
 

@@ -75,6 +75,9 @@ cycles: int = report.totals.cycles
 names: list[str] = [layer.id for layer in report.layers]
 value: float = report.accuracy.value if report.accuracy else 0.0
 outputs = client.run("net.onnx", {"x": np.zeros(3)})
+sizes: dict[str, int] = dict(client.compile("net.onnx", "chip").files)
+quantized = client.quantize("net.onnx", output="net_int8.onnx").quantized
+lost: float | None = quantized.layers[0].output_sqnr_db if quantized else None
 for row in client.sweep(["a", "b"], "dla-*", vary={"pes": [1, 2]}):
     print(row.cell + 1, row.report)
 """

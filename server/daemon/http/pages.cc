@@ -2,52 +2,49 @@
 
 #include <string>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "base/error.h"
 
 namespace edgekiln::server {
 namespace {
 
-struct WebFile {
-  absl::string_view name;
-  absl::string_view content;
-};
+HttpAnswer NoPages() {
+  return ErrorAnswer(
+      MakeError(absl::StatusCode::kUnimplemented,
+                {.fault = Fault::kInfra,
+                 .reason = web::kNoPages,
+                 .what = "this build of edgekilnd has no dashboard",
+                 .need = web::kNoPagesNeed,
+                 .fix = std::string(web::kNoPagesFix) +
+                        "; the calls below /v1 (docs/http.md) work without"}));
+}
 
-// In the order of CMakeLists.txt: scripts use what stands before them.
-constexpr WebFile kFiles[] = {
-#include "server/daemon/http/web_files.inc"
-};
-
-std::string Joined(absl::string_view suffix) {
-  std::string out;
-  for (const WebFile& file : kFiles) {
-    if (absl::EndsWith(file.name, suffix)) absl::StrAppend(&out, file.content);
-  }
-  return out;
+HttpAnswer AnswerWith(absl::string_view content, const char* type) {
+  HttpAnswer answer;
+  answer.body = std::string(content);
+  answer.type = type;
+  return answer;
 }
 
 }  // namespace
 
-std::optional<HttpAnswer> FindPage(absl::string_view path) {
-  HttpAnswer answer;
+std::optional<HttpAnswer> FindPage(absl::string_view path,
+                                   const std::optional<web::Page>& page) {
   if (path == "/") {
-    answer.body = Joined(".html");
-    answer.type = "text/html; charset=utf-8";
+    if (!page.has_value()) return NoPages();
+    HttpAnswer answer = AnswerWith(page->body, "text/html; charset=utf-8");
     answer.policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; "
         "connect-src 'self'; img-src data:; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'";
-  } else if (path == "/app.css") {
-    answer.body = Joined(".css");
-    answer.type = "text/css; charset=utf-8";
-  } else if (path == "/app.js") {
-    answer.body =
-        absl::StrCat("(() => {\n\"use strict\";\n", Joined(".js"), "})();\n");
-    answer.type = "text/javascript; charset=utf-8";
-  } else {
-    return std::nullopt;
+    return answer;
   }
-  return answer;
+  if (page.has_value() && path == "/app.css") {
+    return AnswerWith(page->style, "text/css; charset=utf-8");
+  }
+  if (page.has_value() && path == "/app.js") {
+    return AnswerWith(page->script, "text/javascript; charset=utf-8");
+  }
+  return std::nullopt;
 }
 
 }  // namespace edgekiln::server

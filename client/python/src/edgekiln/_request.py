@@ -21,7 +21,7 @@ from .options import (Bindings, Options, Transform, calibration_method, io_of,
 
 @dataclass(frozen=True)
 class Settings:
-    """The arguments of profile, validate and run."""
+    """The arguments of profile, validate, run, compile and quantize."""
 
     data: Data | None = None
     calibration: Data | None = None
@@ -40,10 +40,13 @@ class Settings:
     metric: str = ""
     confusion: bool = False
     label_offset: int = 0
+    # Only quantize.
+    labelled: bool = False
+    export_onnx: bool = False
 
     @property
     def needs_labels(self) -> bool:
-        return self.confusion or self.metric in ("top1", "top5", "auc")
+        return self.labelled or self.confusion or self.metric in ("top1", "top5", "auc")
 
 
 class Request:
@@ -170,6 +173,7 @@ def _set_job_options(settings: Settings, out: jobs_pb2.JobOptions) -> None:
     out.timing_only = settings.timing_only
     out.hot_spots = settings.hot_spots
     out.confusion = settings.confusion
+    out.export_onnx = settings.export_onnx
 
 
 def _count(argument: str, value: int | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,12 @@ from ._data_sets import Data
 from ._download import check_size, digest_of, download_to, whole
 from ._jobs import Deadline, OnEvent
 from ._local_daemon import LocalDaemon
+from ._output import check_output, write_files
 from ._proto.edgekiln.v1 import jobs_pb2, report_pb2
 from ._request import Request, Settings, too_old
 from ._sweep_request import Axes, Several, Value, sweep_request
 from ._upload import Progress, upload
+from .bundle import Bundle
 from .errors import INTERNAL, ErrorDetail, GateError, error_of, usage
 from .model import ModelDescription
 from .options import Bindings, Options, Transform, set_options
@@ -130,13 +133,51 @@ class Client:
         job = self._job(jobs_pb2.RUN, model, target, settings, deadline, on_event)
         if target is not None:
             self._check(self._fetch_report(job.id, 0, deadline), settings)
-        for artifact in job.artifacts:
-            if artifact.path.endswith(".npz"):
-                return self._arrays(digest_of(artifact.digest), deadline)
-        raise error_of(ErrorDetail(
-            what="the job succeeded and left no outputs", where=f"job {job.id}",
-            reason="NO_OUTPUTS", fault="INFRA", code=INTERNAL,
-            fix="this is a bug of edgekiln: report it with the model"))
+        return self._arrays(_artifact(job, ".npz", "NO_OUTPUTS", "outputs"), deadline)
+
+    def compile(self, model: Source, target: Source, *, recipe: str = "",
+                offload: str = "", io: str = "", calibration: Data | None = None,
+                calibration_method: str = "", seed: int | None = None,
+                transforms: Sequence[Transform] = (), options: Options = Options(),
+                timeout: float | None = None,
+                on_event: OnEvent | None = None) -> Bundle:
+        """The code for a chip, with its report: predicted cycles, no simulation."""
+        settings = Settings(
+            recipe=recipe, offload=offload, io=io, calibration=calibration,
+            calibration_method=calibration_method, seed=seed, transforms=transforms,
+            options=options)
+        deadline = self._deadline(timeout)
+        job = self._job(jobs_pb2.COMPILE, model, target, settings, deadline, on_event)
+        report = self._check(self._fetch_report(job.id, 0, deadline), settings)
+        return Bundle(self._connection, job, report, deadline.timeout)
+
+    def quantize(self, model: Source, target: Source | None = None,
+                 data: Data | None = None, *,
+                 output: str | os.PathLike[str] | None = None,
+                 calibration: Data | None = None, calibration_method: str = "",
+                 limit: int | None = None, label_offset: int = 0,
+                 seed: int | None = None, transforms: Sequence[Transform] = (),
+                 options: Options = Options(), timeout: float | None = None,
+                 on_event: OnEvent | None = None) -> Report:
+        """What integers cost each layer of a float model: `quantized` of the report,
+        for a chip or for none in particular. With labelled `data` also the accuracy
+        of both networks; `output` is the path for a QDQ ONNX model."""
+        if data is None and (limit is not None or label_offset):
+            raise usage("limit and label_offset need data", "quantize",
+                        "the labelled samples that they are about")
+        if output is not None:
+            check_output(output, {"model": model, "data": data,
+                                  "calibration": calibration})
+        settings = Settings(
+            data=data, calibration=calibration, calibration_method=calibration_method,
+            limit=limit, label_offset=label_offset, labelled=True, seed=seed,
+            transforms=transforms, options=options, export_onnx=output is not None)
+        deadline = self._deadline(timeout)
+        job = self._job(jobs_pb2.QUANTIZE, model, target, settings, deadline, on_event)
+        if output is not None:
+            digest = _artifact(job, ".onnx", "NO_MODEL", "model")
+            write_files(self._connection, {pathlib.Path(output): digest}, deadline.at)
+        return Report(self._fetch_report(job.id, 0, deadline))
 
     def inspect(self, model: Source, target: Source | None = None, *, recipe: str = "",
                 bindings: Bindings = Bindings(),
@@ -257,6 +298,17 @@ class Client:
         with _arrays.temporary_file() as file:
             download_to(self._connection, digest, file, deadline.at)
             return _arrays.read_npz(file)
+
+
+def _artifact(job: jobs_pb2.Job, suffix: str, reason: str, what: str) -> Digest:
+    """The job's file of that kind."""
+    for artifact in job.artifacts:
+        if artifact.path.endswith(suffix):
+            return digest_of(artifact.digest)
+    raise error_of(ErrorDetail(
+        what=f"the job succeeded and left no {what}", where=f"job {job.id}",
+        reason=reason, fault="INFRA", code=INTERNAL,
+        fix="this is a bug of edgekiln: report it with the model"))
 
 
 def _set_deadlines(options: Options, out: Any) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _html
 from ._proto.edgekiln.v1 import model_pb2
+from ._rows import row_of
 from ._status import detail_of
 from ._text import clean, group_digits
 from .errors import ErrorDetail
-from .report import row_of
 
 if TYPE_CHECKING:
     import pandas

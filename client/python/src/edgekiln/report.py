@@ -11,17 +11,17 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from . import _html, _json
 from ._proto.edgekiln.v1 import report_pb2
+from ._rows import row_of
 from ._text import clean, format_latency, group_digits
 from .errors import EdgekilnError, usage
+from .quantized import Quantization, quantization_of
 
 if TYPE_CHECKING:
     import pandas
-
-RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True)
@@ -144,21 +144,6 @@ class Stage:
     cpu_seconds: float
 
 
-def row_of(kind: type[RowT], message: Any, **others: Any) -> RowT:
-    """A dataclass out of the fields of the same names; enums become names."""
-    values = dict(others)
-    for field in fields(kind):
-        if field.name in values:
-            continue
-        value = getattr(message, field.name)
-        enum = message.DESCRIPTOR.fields_by_name[field.name].enum_type
-        if enum is not None:
-            known = enum.values_by_number.get(value)
-            value = known.name if known is not None else str(value)
-        values[field.name] = value
-    return kind(**values)
-
-
 class Report:
     """A report; wraps `message`, an edgekiln.v1.Report."""
 
@@ -264,6 +249,13 @@ class Report:
         if not self.message.HasField("bit_exact"):
             return None
         return row_of(BitExact, self.message.bit_exact)
+
+    @cached_property
+    def quantized(self) -> Quantization | None:
+        """None unless Client.quantize made the report."""
+        if not self.message.HasField("quantized"):
+            return None
+        return quantization_of(self.message.quantized)
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:

@@ -10,10 +10,11 @@ from . import _html, _jobs
 from ._connection import Connection
 from ._jobs import Deadline, OnEvent
 from ._proto.edgekiln.v1 import jobs_pb2, sweep_row_pb2
+from ._rows import row_of
 from ._status import detail_of
 from ._text import format_seconds
 from .errors import ErrorDetail
-from .report import Report, row_of
+from .report import Report
 
 if TYPE_CHECKING:
     import pandas

@@ -1,0 +1,54 @@
+// Whether the files exist that a sweep or project names.
+
+#include <algorithm>
+#include <utility>
+
+#include "client/lsp/file_paths.h"
+#include "client/lsp/server.h"
+
+namespace edgekiln::client::lsp {
+
+void Server::LookForFiles(OpenFile& file, bool again) {
+  if (file.kind() == nullptr || file.is_target()) return;
+  const std::string folder =
+      file.path().empty() ? root_ : ParentPath(file.path());
+  if (folder.empty()) return;
+  const std::vector<FilePath> found =
+      FilePathsIn(file.text(), file.syntax(), *file.kind());
+  std::vector<std::string> paths;
+  for (const FilePath& path : found) paths.push_back(path.path);
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  file.checked = MissingProblems(found, file.missing);
+  if (!again && paths == file.looked_for) return;
+  file.looked_for = paths;
+  if (paths.empty()) return;
+  options_.find_files({file.uri(), folder, std::move(paths)});
+}
+
+void Server::HandleFiles(FilesAnswer answer) {
+  const auto found = files_.find(answer.uri);
+  if (found == files_.end()) return;
+  OpenFile& file = *found->second;
+  // Asked again meanwhile.
+  if (answer.paths != file.looked_for || file.missing == answer.missing) return;
+  file.missing = std::move(answer.missing);
+  LookForFiles(file, /*again=*/false);
+  Publish(file);
+}
+
+void Server::WatchFiles() {
+  if (!watches_files_) return;
+  Ask("client/registerCapability",
+      {{"registrations",
+        Json::array(
+            {{{"id", "edgekiln-files"},
+              {"method", "workspace/didChangeWatchedFiles"},
+              {"registerOptions",
+               {{"watchers", Json::array({{{"globPattern",
+                                            "**/*.{onnx,tflite,npz,npy,txtpb}"},
+                                           // Created, deleted.
+                                           {"kind", 5}}})}}}}})}});
+}
+
+}  // namespace edgekiln::client::lsp
