@@ -1,5 +1,9 @@
 #include "target/builtin.h"
 
+#include <memory>
+#include <mutex>
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -64,10 +68,34 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
   return recipes;
 }
 
+// Of the file at this position of BuiltinFiles(); parsed when first asked for.
+const absl::StatusOr<v1::TargetDescriptor>& DescriptorOfFile(size_t index) {
+  struct Parsed {
+    std::once_flag once;
+    absl::StatusOr<v1::TargetDescriptor> descriptor;
+  };
+  static const std::unique_ptr<Parsed[]>& all =
+      *new std::unique_ptr<Parsed[]>(new Parsed[BuiltinFiles().size()]);
+  Parsed& parsed = all[index];
+  std::call_once(parsed.once, [&] {
+    parsed.descriptor = ParseDescriptor(BuiltinFiles()[index].text);
+  });
+  return parsed.descriptor;
+}
+
+// What its text says besides the file's.
+void MakePreset(const v1::Preset& preset, v1::TargetDescriptor& descriptor) {
+  google::protobuf::RepeatedPtrField<v1::Setting> settings = preset.set();
+  settings.MergeFrom(descriptor.set());
+  descriptor.set_name(preset.name());
+  *descriptor.mutable_set() = std::move(settings);
+}
+
 std::vector<BuiltinTarget> ReadBuiltinTargets() {
   std::vector<BuiltinTarget> targets;
-  for (const auto& [file, text] : BuiltinFiles()) {
-    const auto descriptor = ParseDescriptor(text);
+  for (size_t i = 0; i < BuiltinFiles().size(); ++i) {
+    const auto& [file, text] = BuiltinFiles()[i];
+    const auto& descriptor = DescriptorOfFile(i);
     // Compiled in; target_test parses every one of them.
     if (!descriptor.ok()) continue;
     const std::vector<BuiltinRecipe> recipes = RecipesOf(*descriptor, targets);
@@ -100,6 +128,26 @@ const std::vector<BuiltinTarget>& BuiltinTargets() {
   static const auto& targets =
       *new std::vector<BuiltinTarget>(ReadBuiltinTargets());
   return targets;
+}
+
+std::optional<BuiltinDescriptor> FindBuiltinDescriptor(absl::string_view name) {
+  const std::string quoted = absl::StrCat("\"", name, "\"");
+  for (size_t i = 0; i < BuiltinFiles().size(); ++i) {
+    const auto& [file, text] = BuiltinFiles()[i];
+    if (!absl::StrContains(text, quoted)) continue;
+    const auto& descriptor = DescriptorOfFile(i);
+    if (!descriptor.ok()) continue;
+    if (descriptor->name() == name) {
+      return BuiltinDescriptor{*descriptor, std::string(file)};
+    }
+    for (const v1::Preset& preset : descriptor->presets()) {
+      if (preset.name() != name) continue;
+      BuiltinDescriptor found = {*descriptor, std::string(file)};
+      MakePreset(preset, found.descriptor);
+      return found;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace edgekiln::target

@@ -4,10 +4,12 @@
 // The target descriptors that come with the program: data/*.txtpb, compiled
 // in, and their presets.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::target {
 
@@ -37,6 +39,15 @@ struct BuiltinTarget {
 // All of them in the order to show: each descriptor, then its presets. The
 // first call takes milliseconds.
 const std::vector<BuiltinTarget>& BuiltinTargets();
+
+// What ParseDescriptor() makes of the text of the one with this name.
+struct BuiltinDescriptor {
+  v1::TargetDescriptor descriptor;
+  std::string file;  // As of BuiltinTarget.
+};
+// Empty if there is none. Reads no file without the name, and each file once
+// per process.
+std::optional<BuiltinDescriptor> FindBuiltinDescriptor(absl::string_view name);
 
 }  // namespace edgekiln::target
 

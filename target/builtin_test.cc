@@ -57,6 +57,23 @@ TEST(BuiltinTest, EveryOneResolvesUnderItsNameAndDiffers) {
   EXPECT_EQ(machines.size(), BuiltinTargets().size() - 1);
 }
 
+TEST(BuiltinTest, DescriptorIsWhatItsTextSays) {
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    const auto parsed = ParseDescriptor(target.text);
+    ASSERT_TRUE(parsed.ok()) << target.name << ": " << parsed.status();
+    const auto found = FindBuiltinDescriptor(target.name);
+    ASSERT_TRUE(found.has_value()) << target.name;
+    EXPECT_EQ(found->descriptor.SerializeAsString(),
+              parsed->SerializeAsString())
+        << target.name;
+    EXPECT_EQ(found->file, target.file);
+  }
+  // In the texts, but not the name of one; and no text has it.
+  EXPECT_FALSE(FindBuiltinDescriptor("OP_CONV").has_value());
+  EXPECT_FALSE(FindBuiltinDescriptor("dla-65").has_value());
+  EXPECT_FALSE(FindBuiltinDescriptor("").has_value());
+}
+
 TEST(BuiltinTest, PresetTextIsComplete) {
   for (const BuiltinTarget& target : BuiltinTargets()) {
     if (target.name != "dla-64-o-512k") continue;

@@ -74,10 +74,24 @@ class ExpressionEvaluator {
   int32_t failure_column() const { return failure_column_; }
 
  private:
+  // Most operands are leaves: they take no call.
+  bool Operand(int32_t index, int64_t* out) {
+    const Node& node = nodes_[index];
+    if (node.kind == Kind::kVariable) {
+      *out = values_[node.value];
+      return true;
+    }
+    if (node.kind == Kind::kLiteral) {
+      *out = node.value;
+      return true;
+    }
+    return Evaluate(index, out);
+  }
+
   bool EvaluateBinary(const Node& node, int64_t* out) {
     int64_t a = 0;
     int64_t b = 0;
-    if (!Evaluate(node.operand[0], &a) || !Evaluate(node.operand[1], &b)) {
+    if (!Operand(node.operand[0], &a) || !Operand(node.operand[1], &b)) {
       return false;
     }
     switch (node.kind) {
@@ -143,7 +157,8 @@ class ExpressionEvaluator {
 
   const std::vector<Node>& nodes_;
   absl::Span<const int64_t> values_;
-  std::array<int64_t, kMaxExpressionDepth> sum_values_{};
+  // Of the sums around a node; set before the node is looked at.
+  std::array<int64_t, kMaxExpressionDepth> sum_values_;
   int64_t terms_ = 0;
   const char* failure_ = "";
   int32_t failure_column_ = 0;

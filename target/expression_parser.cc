@@ -20,6 +20,9 @@ struct Function {
 constexpr Function kFunctions[] = {
     {"ceildiv", 2}, {"floordiv", 2}, {"min", 2}, {"max", 2}, {"select", 3}};
 
+// Of an expression; more cost another allocation.
+constexpr size_t kUsualNodes = 32;
+
 bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
@@ -34,6 +37,8 @@ absl::StatusOr<Expression> ExpressionParser::Parse() {
                       .need = absl::StrCat(text_.size(), " bytes")});
   }
   out_.nodes_.clear();
+  out_.nodes_.reserve(kUsualNodes);
+  depth_.reserve(kUsualNodes);
   EK_RETURN_IF_ERROR(ParseComparison().status());
   SkipSpace();
   if (at_ < text_.size()) return Error(column(), "unexpected character");
@@ -59,7 +64,8 @@ ExpressionParser::Result ExpressionParser::ParseComparison() {
       {"<=", Kind::kLessEqual, false}, {">=", Kind::kLessEqual, true},
       {"<", Kind::kLess, false},       {">", Kind::kLess, true}};
   EK_ASSIGN_OR_RETURN(const int32_t left, ParseSum());
-  SkipSpace();
+  const char next = Peek();
+  if (next != '=' && next != '!' && next != '<' && next != '>') return left;
   const int32_t at = column();
   for (const Comparison& comparison : kComparisons) {
     if (!Accept(comparison.token)) continue;
@@ -75,10 +81,11 @@ ExpressionParser::Result ExpressionParser::ParseComparison() {
 ExpressionParser::Result ExpressionParser::ParseSum() {
   EK_ASSIGN_OR_RETURN(int32_t left, ParseProduct());
   while (true) {
-    SkipSpace();
+    const char next = Peek();
+    if (next != '+' && next != '-') return left;
     const int32_t at = column();
-    const bool add = Accept("+");
-    if (!add && !Accept("-")) return left;
+    const bool add = next == '+';
+    ++at_;
     EK_ASSIGN_OR_RETURN(const int32_t right, ParseProduct());
     EK_ASSIGN_OR_RETURN(
         left, AddNode(add ? Kind::kAdd : Kind::kSub, at, 0, {left, right}));
@@ -88,22 +95,23 @@ ExpressionParser::Result ExpressionParser::ParseSum() {
 ExpressionParser::Result ExpressionParser::ParseProduct() {
   EK_ASSIGN_OR_RETURN(int32_t left, ParseUnary());
   while (true) {
-    SkipSpace();
+    if (Peek() != '*') return left;
     const int32_t at = column();
-    if (!Accept("*")) return left;
+    ++at_;
     EK_ASSIGN_OR_RETURN(const int32_t right, ParseUnary());
     EK_ASSIGN_OR_RETURN(left, AddNode(Kind::kMul, at, 0, {left, right}));
   }
 }
 
 ExpressionParser::Result ExpressionParser::ParseUnary() {
-  SkipSpace();
+  const char next = Peek();
   const int32_t at = column();
   // Every way to nest passes here.
   if (nesting_ >= kMaxExpressionDepth) return Error(at, "nested too deeply");
   ++nesting_;
   Result result = 0;
-  if (Accept("-")) {
+  if (next == '-') {
+    ++at_;
     result = ParseUnary();
     if (result.ok()) result = AddNode(Kind::kNegate, at, 0, {*result});
   } else {
@@ -253,6 +261,11 @@ absl::Status ExpressionParser::Expect(absl::string_view token) {
 
 void ExpressionParser::SkipSpace() {
   while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
+}
+
+char ExpressionParser::Peek() {
+  SkipSpace();
+  return at_ < text_.size() ? text_[at_] : '\0';
 }
 
 bool ExpressionParser::Accept(absl::string_view token) {

@@ -53,6 +53,8 @@ class ExpressionParser {
   absl::Status Expect(absl::string_view token);
 
   void SkipSpace();
+  // The next character that is no space; '\0' at the end.
+  char Peek();
   // Consumes `token` if it comes next.
   bool Accept(absl::string_view token);
   int32_t column() const { return static_cast<int32_t>(at_) + 1; }

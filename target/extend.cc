@@ -40,12 +40,12 @@ absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
 // Adds the file that it comes from.
 absl::StatusOr<v1::TargetDescriptor> FindBuiltin(
     const std::string& name, std::vector<std::string>& files) {
+  if (auto found = FindBuiltinDescriptor(name)) {
+    files.push_back(std::move(found->file));
+    return std::move(found->descriptor);
+  }
   std::vector<std::string> names;
   for (const BuiltinTarget& target : BuiltinTargets()) {
-    if (target.name == name) {
-      files.push_back(target.file);
-      return ParseDescriptor(target.text);
-    }
     names.push_back(target.name);
   }
   return InvalidTarget(

@@ -44,6 +44,20 @@ absl::StatusOr<std::vector<absl::string_view>> StageInputs::All(
   return all;
 }
 
+absl::Status StageInputs::Fetch(
+    std::initializer_list<absl::string_view> roles) const {
+  std::vector<int> absent;
+  for (size_t i = 0; i < blobs_.size(); ++i) {
+    if (!blobs_[i].bytes &&
+        std::find(roles.begin(), roles.end(), blobs_[i].role) != roles.end()) {
+      absent.push_back(static_cast<int>(i));
+    }
+  }
+  if (absent.empty()) return absl::OkStatus();
+  if (source_ == nullptr) return absl::InternalError("inputs without a source");
+  return source_->Get(absent).status();
+}
+
 absl::Status StageInputs::CheckMemory(std::optional<int64_t> need_bytes,
                                       absl::string_view what) const {
   if (memory_limit_bytes_ == 0) return absl::OkStatus();

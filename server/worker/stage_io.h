@@ -29,7 +29,7 @@ class InputSource {
  public:
   virtual ~InputSource() = default;
   // Bytes of the inputs at these positions of the lease; they live as long as
-  // the source.
+  // the source, which has them at hand when they are asked for again.
   virtual absl::StatusOr<std::vector<absl::string_view>> Get(
       const std::vector<int>& positions) = 0;
 };
@@ -65,6 +65,11 @@ class StageInputs {
   // All blobs with that role; may be empty.
   absl::StatusOr<std::vector<absl::string_view>> All(
       absl::string_view role) const;
+
+  // Brings all blobs with these roles at once, where they come from a source:
+  // for a stage that surely reads them, as each question to the source takes as
+  // long as a small stage.
+  absl::Status Fetch(std::initializer_list<absl::string_view> roles) const;
 
   // The only blob with that role, as a message.
   template <typename Message>

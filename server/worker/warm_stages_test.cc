@@ -200,5 +200,26 @@ TEST(WarmSimulationTest, ReadNothingButTheChunk) {
   }
 }
 
+TEST(StageInputsTest, FetchAsksOnceForWhatIsNotThere) {
+  class Questions : public InputSource {
+   public:
+    absl::StatusOr<std::vector<absl::string_view>> Get(
+        const std::vector<int>& positions) override {
+      asked.push_back(positions);
+      return std::vector<absl::string_view>(positions.size(), "bytes");
+    }
+    std::vector<std::vector<int>> asked;
+  } source;
+  StageInputs inputs(&source, /*warm=*/nullptr);
+  inputs.Add("machine", DigestOf("bytes"));
+  inputs.Add("graph", DigestOf("bytes"));
+  inputs.Add("tiling", absl::string_view("bytes"));
+  inputs.Add("chunk", DigestOf("bytes"));
+  inputs.Add("chunk", DigestOf("bytes"));
+  EXPECT_TRUE(inputs.Fetch({"chunk", "machine", "tiling", "absent"}).ok());
+  EXPECT_TRUE(inputs.Fetch({"tiling"}).ok());
+  EXPECT_EQ(source.asked, (std::vector<std::vector<int>>{{0, 3, 4}}));
+}
+
 }  // namespace
 }  // namespace edgekiln::server

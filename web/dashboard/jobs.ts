@@ -27,7 +27,7 @@ function rowOf(job: Job): Parts.Cell[] {
     [Parts.name(request.model_name), "name"],
     [(request.targets || []).map((target) => Format.clean(target.name)).join(", "), "optional"],
     [(request.goals || []).map((goal) => Format.lower(goal)).join(", "), "optional"],
-    [Parts.when(job.created), "time optional"], [Parts.took(job), "number"],
+    [Parts.when(job.created), "time optional"], [Parts.took(job), "number optional"],
     [Format.clean(job.error?.message || job.waiting?.reason || ""), "name optional"]];
 }
 
@@ -58,7 +58,7 @@ export function open(main: HTMLElement) {
       newest.disabled = !asked;
       Parts.replace(list, Parts.table("Jobs",
         ["Job", Compare.heading(), "State", "Model", ["Targets", "optional"],
-          ["Goals", "optional"], ["Created", "optional"], ["Took", "number"], ["", "optional"]],
+          ["Goals", "optional"], ["Created", "optional"], ["Took", "number optional"], ["", "optional"]],
         (page.jobs || []).map(rowOf),
         "No jobs yet. `edgekiln profile MODEL --target T` makes one."));
       problem.replaceChildren();

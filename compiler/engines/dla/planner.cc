@@ -120,6 +120,12 @@ absl::StatusOr<std::optional<TimedPlan>> RunAhead(
   std::optional<TimedPlan> best;
   for (const Ahead& ahead : kAhead) {
     if (ahead.fenced && best) continue;
+    // No operand has more buffers than these: the schedule would be the same.
+    if (ahead.lookahead == plan.lookahead && ahead.buffers < plan.buffers &&
+        scratch.most_buffers <= ahead.buffers) {
+      commands += std::ssize(scratch.commands);
+      continue;
+    }
     plan.lookahead = ahead.lookahead;
     plan.buffers = ahead.buffers;
     plan.fenced = ahead.fenced;

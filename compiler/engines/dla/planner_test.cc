@@ -4,6 +4,9 @@
 #include <string>
 
 #include "base/error.h"
+#include "compiler/engines/dla/encode.h"
+#include "compiler/engines/dla/hazards.h"
+#include "compiler/engines/dla/schedule.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
@@ -41,6 +44,46 @@ absl::StatusOr<TimedPlan> PlanByChannel(int64_t rows, int64_t sram_bytes) {
   layer.in = layer.out = {rows, 1, 60000};
   layer.vertical = layer.horizontal = {1, 1, 1, 0};
   return PlanOf(layer, "dla-64-o-512k-swdw", sram_bytes);
+}
+
+// What RunAhead() leaves out.
+TEST(BuildScheduleTest, MoreBuffersThanTilesChangeNothing) {
+  const auto resolved = target::ResolveTarget("extends: \"dla-64-o-512k\"");
+  const Chip chip = Chip::Create(resolved->machine(), 0, 1 << 19).value();
+  const auto code = [&](int64_t rows, int buffers, int& most) {
+    SubgraphPlan plan;
+    Layer layer;
+    layer.op = LayerOp::kMaxPool;
+    layer.input = 0;
+    layer.output = 1;
+    layer.in = layer.out = {8, 4, 16};
+    layer.vertical = layer.horizontal = {1, 1, 1, 0};
+    plan.layers = {layer};
+    plan.tilings = {{.rows = rows,
+                     .columns = 4,
+                     .channels = 16,
+                     .inputs = 16,
+                     .double_input = true,
+                     .double_output = true}};
+    plan.external = {0, 1};
+    plan.lookahead = 32;
+    plan.buffers = buffers;
+    SystemMap system;
+    system.tensors = {{0, 0}, {1, 4096}};
+    const Schedule schedule = BuildSchedule(plan, system, {0, 1}, 1 << 19);
+    most = schedule.most_buffers;
+    const OffsetPlan offsets = AllocateOffsets(schedule.buffers);
+    return EncodeStream(chip, schedule, offsets.offsets,
+                        WaitCounts(schedule, offsets.offsets))
+        ->code;
+  };
+  int most = 0;
+  EXPECT_EQ(code(4, 8, most), code(4, 2, most));
+  EXPECT_EQ(most, 2);
+  const std::string many = code(1, 8, most);
+  EXPECT_EQ(most, 8);
+  EXPECT_NE(many, code(1, 2, most));
+  EXPECT_EQ(most, 2);
 }
 
 TEST(PlanSubgraphTest, ByChannelATileTakesACommandForEach) {

@@ -36,6 +36,7 @@ class Builder {
     schedule_.commands.clear();
     schedule_.buffers.clear();
     schedule_.blocks.clear();
+    schedule_.most_buffers = MostBuffers(made_);
     PlanMemory();
   }
 

@@ -101,6 +101,7 @@ struct Schedule {
   std::vector<BufferLife> buffers;  // Instants are command indices.
   std::vector<Block> blocks;
   uint64_t blocks_end = 0;  // First system address after the blocks.
+  int most_buffers = 0;     // That some operand of some layer has.
 };
 
 // `sram_bytes` bounds how far loads run ahead; whether all fits is known only

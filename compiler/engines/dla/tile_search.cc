@@ -1,6 +1,8 @@
 #include "compiler/engines/dla/tile_search.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/rounding.h"
 #include "base/status_macros.h"
@@ -17,43 +19,49 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
   const OperandWork& block = work.operands[1];
   int64_t bytes = work.sums_bytes;
   int64_t exposed = 0;
-  for (const OperandWork& operand : work.operands) {
-    bytes += exact ? operand.buffer_bytes
-                   : RoundUp(operand.buffer_bytes, kSlotAlignment);
+  // Which operands can use a second buffer, as bits; what that takes, and what
+  // is not hidden without.
+  int usable = 0;
+  std::array<int64_t, 3> second{};
+  std::array<int64_t, 3> bare{};
+  for (int i = 0; i < 3; ++i) {
+    const OperandWork& operand = work.operands[i];
+    second[i] = RoundUp(operand.buffer_bytes, kSlotAlignment);
+    bytes += exact ? operand.buffer_bytes : second[i];
     // Where nothing overlaps all moves count already.
-    if (!never_overlaps) exposed += operand.exposed_cycles;
+    if (never_overlaps) continue;
+    exposed += operand.exposed_cycles;
+    if (operand.buffers_used < 2) continue;
+    usable |= 1 << i;
+    bare[i] = operand.cycles - operand.exposed_cycles;
   }
+  if (bytes > query.budget_bytes) return best;
   TilingCost cost = {.tiling = tiling, .dma_bytes = work.dma_bytes()};
   for (const OperandWork& operand : work.operands) {
     cost.transfers += operand.transfers;
   }
-  // Which operands have a second buffer, as bits.
-  for (int doubled = never_overlaps ? 0 : 7; doubled >= 0; --doubled) {
+  // Which operands have a second buffer: all sets of those that can use one.
+  for (int doubled = usable;; doubled = (doubled - 1) & usable) {
     const bool early = query.early_blocks && !never_overlaps &&
                        block.buffers_used <= ((doubled & 2) != 0 ? 2 : 1);
     const int64_t moving = work.moving_cycles() - (early ? block.cycles : 0);
     int64_t taken = bytes;
     int64_t alone = never_overlaps ? moving : 0;  // While nothing computes.
-    bool useless = false;
-    for (int i = 0; i < 3 && !never_overlaps; ++i) {
-      const OperandWork& operand = work.operands[i];
-      if ((doubled >> i & 1) != 0) {
-        taken += RoundUp(operand.buffer_bytes, kSlotAlignment);
-        useless = useless || operand.buffers_used < 2;
-      } else if (operand.buffers_used > 1) {
-        alone += operand.cycles - operand.exposed_cycles;
-      }
+    for (int i = 0; i < 3; ++i) {
+      ((doubled >> i & 1) != 0 ? taken : alone) +=
+          (doubled >> i & 1) != 0 ? second[i] : bare[i];
     }
-    if (useless || taken > query.budget_bytes) continue;
-    cost.sram_bytes = taken;
-    cost.cycles = std::max(compute_cycles + alone, moving) + exposed -
-                  (early ? block.exposed_cycles : 0);
-    cost.tiling.double_input = (doubled & 1) != 0;
-    cost.tiling.double_block = (doubled & 2) != 0;
-    cost.tiling.double_output = (doubled & 4) != 0;
-    if (!best || cost < *best) best = cost;
+    if (taken <= query.budget_bytes) {
+      cost.sram_bytes = taken;
+      cost.cycles = std::max(compute_cycles + alone, moving) + exposed -
+                    (early ? block.exposed_cycles : 0);
+      cost.tiling.double_input = (doubled & 1) != 0;
+      cost.tiling.double_block = (doubled & 2) != 0;
+      cost.tiling.double_output = (doubled & 4) != 0;
+      if (!best || cost < *best) best = cost;
+    }
+    if (doubled == 0) return best;
   }
-  return best;
 }
 
 TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
@@ -73,6 +81,40 @@ absl::Status TilingSearch::MakeBranches(TilingCosts& costs,
   return absl::OkStatus();
 }
 
+// Of any choice of buffers for `work`, if computing takes `compute_cycles`: at
+// least this.
+int64_t TilingSearch::LeastCycles(const Work& work, int64_t compute_cycles,
+                                  const TilingQuery& query) const {
+  if (query.serial || chip_.blocking_dma()) {
+    return compute_cycles + work.moving_cycles();
+  }
+  int64_t moving = work.moving_cycles();
+  int64_t exposed = work.exposed_cycles();
+  if (query.early_blocks) {
+    moving -= work.operands[1].cycles;
+    exposed -= work.operands[1].exposed_cycles;
+  }
+  return std::max(compute_cycles, moving) + exposed;
+}
+
+// Whether some order of the candidate's tiles, or way to hold its input, may be
+// cheaper than `best`: all but these ways is as in `work`, and what is exposed
+// does not depend on the order.
+bool TilingSearch::CanBeat(Candidate candidate, const Work& work,
+                           int64_t compute_cycles, const TilingQuery& query,
+                           bool can_hold, const TilingCost& best) const {
+  if (query.serial || chip_.blocking_dma()) return true;
+  int64_t exposed = work.operands[0].exposed_cycles;
+  if (can_hold) {
+    candidate.whole_input = !candidate.whole_input;
+    exposed = std::min(
+        exposed, costs_.InputWork(candidate, query.residency).exposed_cycles);
+  }
+  exposed += work.operands[2].exposed_cycles;
+  if (!query.early_blocks) exposed += work.operands[1].exposed_cycles;
+  return compute_cycles + exposed <= best.cycles;
+}
+
 // Of the ways to order its tiles and hold its input, the cheapest. `floor` is
 // at most the candidate's compute cycles, and is raised to them where they are
 // needed.
@@ -80,20 +122,26 @@ absl::Status TilingSearch::Consider(Candidate candidate,
                                     const TilingQuery& query, int64_t& floor,
                                     std::optional<TilingCost>& best,
                                     bool& hopeful) {
+  hopeful = false;
+  if (best && floor > best->cycles) return absl::OkStatus();
   const bool pixels_cut = costs_.rows()[candidate.rows].tiles > 1 ||
                           costs_.columns()[candidate.columns].tiles > 1;
   const bool channels_cut = costs_.channels()[candidate.channels].tiles > 1;
   const bool cut =
       pixels_cut || channels_cut || costs_.inputs()[candidate.inputs].tiles > 1;
-  hopeful = false;
+  const bool can_hold = cut && !query.residency.input;
+  Work work = costs_.WorkOf(candidate, query.residency);
   for (const bool pixels_outer : {false, true}) {
     if (pixels_outer && !(pixels_cut && channels_cut)) continue;
+    candidate.order =
+        pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
+    if (pixels_outer) work.operands[1] = costs_.BlockWork(candidate);
     for (const bool whole_input : {false, true}) {
-      if (whole_input && (query.residency.input || !cut)) continue;
-      candidate.order =
-          pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
+      if (whole_input && !can_hold) continue;
       candidate.whole_input = whole_input;
-      const Work work = costs_.WorkOf(candidate, query.residency);
+      if (pixels_outer || whole_input) {
+        work.operands[0] = costs_.InputWork(candidate, query.residency);
+      }
       const int64_t early = query.early_blocks ? work.operands[1].cycles : 0;
       if (best && work.moving_cycles() - early > best->cycles) {
         hopeful = hopeful || SkipsInput(layer_);
@@ -101,11 +149,12 @@ absl::Status TilingSearch::Consider(Candidate candidate,
       }
       hopeful = true;
       // Whatever its buffers are.
-      if (best && !query.serial && !chip_.blocking_dma() &&
-          floor + work.exposed_cycles() -
-                  (query.early_blocks ? work.operands[1].exposed_cycles : 0) >
-              best->cycles) {
-        continue;
+      if (best &&
+          std::pair(LeastCycles(work, floor, query), work.dma_bytes()) >=
+              std::pair(best->cycles, best->dma_bytes)) {
+        if (CanBeat(candidate, work, floor, query, can_hold, *best)) continue;
+        hopeful = floor <= best->cycles;
+        return absl::OkStatus();
       }
       const Tiling tiling = costs_.TilingOf(candidate);
       const auto least = CostOf(chip_, layer_, tiling, work, floor, query);
@@ -121,8 +170,7 @@ absl::Status TilingSearch::Consider(Candidate candidate,
 
 bool TilingSearch::Fits(const Candidate& candidate,
                         const TilingQuery& query) const {
-  return costs_.WorkOf(candidate, query.residency).least_bytes() <=
-         query.budget_bytes;
+  return costs_.LeastBytes(candidate, query.residency) <= query.budget_bytes;
 }
 
 // One by one: at the borders of the image a larger tile can read less.

@@ -90,6 +90,11 @@ class TilingSearch {
   size_t FirstColumns(Candidate candidate, const TilingQuery& query) const;
   absl::Status SearchPixels(Candidate candidate, const TilingQuery& query,
                             int64_t floor, std::optional<TilingCost>& best);
+  int64_t LeastCycles(const Work& work, int64_t compute_cycles,
+                      const TilingQuery& query) const;
+  bool CanBeat(Candidate candidate, const Work& work, int64_t compute_cycles,
+               const TilingQuery& query, bool can_hold,
+               const TilingCost& best) const;
   absl::Status Consider(Candidate candidate, const TilingQuery& query,
                         int64_t& floor, std::optional<TilingCost>& best,
                         bool& hopeful);

@@ -13,14 +13,16 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-// Output-parallel and input-parallel, narrow enough that small layers are cut.
+// Output-parallel and input-parallel, narrow enough that small layers are cut;
+// one moves a number of bytes per cycle that is no power of two.
 std::vector<Chip> TestChips() {
   std::vector<Chip> chips;
   for (const int output_parallel : {0, 1}) {
-    const auto target = target::ResolveTarget(
-        absl::StrCat("extends: \"dla\" set { name: \"pes\" value: 4 } "
-                     "set { name: \"output_parallel\" value: ",
-                     output_parallel, " }"));
+    const auto target = target::ResolveTarget(absl::StrCat(
+        "extends: \"dla\" set { name: \"pes\" value: 4 } "
+        "set { name: \"dma_bytes_per_cycle\" value: ",
+        output_parallel == 1 ? 3 : 8,
+        " } set { name: \"output_parallel\" value: ", output_parallel, " }"));
     chips.push_back(Chip::Create(target->machine(), 0, 1 << 19).value());
   }
   return chips;
@@ -91,13 +93,16 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
     TilingQuery query;
     query.residency = RandomResidency(rng);
     query.budget_bytes = rng.InRange(20, 1200);
+    query.early_blocks = round % 3 == 0;
     TilingCosts costs(chip, layer, {});
     std::optional<TilingCost> best;
     int64_t fewest = 0;
     ForEachCandidate(costs, [&](const Candidate& candidate) {
-      const auto cost = CostOf(chip, layer, costs.TilingOf(candidate),
-                               costs.WorkOf(candidate, query.residency),
+      const Work work = costs.WorkOf(candidate, query.residency);
+      const auto cost = CostOf(chip, layer, costs.TilingOf(candidate), work,
                                costs.ComputeCycles(candidate).value(), query);
+      EXPECT_EQ(costs.LeastBytes(candidate, query.residency),
+                work.least_bytes());
       if (cost && (!best || *cost < *best)) best = cost;
       if (TileBytes(layer, costs.TilingOf(candidate), query.residency) <=
           query.budget_bytes) {
@@ -106,7 +111,9 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
       }
     });
     TilingSearch search(chip, layer);
-    const auto found = search.Best(query.residency, query.budget_bytes).value();
+    const auto found =
+        search.Best(query.residency, query.budget_bytes, query.early_blocks)
+            .value();
     ASSERT_EQ(found.has_value(), best.has_value()) << "round " << round;
     // The bound holds for all residents, which take SRAM as well.
     const int64_t sram_bytes =
@@ -157,6 +164,23 @@ TEST(TilingSearchTest, MoreMemoryIsNeverDearerAndIsNotExceeded) {
       const auto more = fresh.Best(residency, budget + 1000).value();
       ASSERT_TRUE(more.has_value());
       EXPECT_LE(more->cycles, cost->cycles);
+    }
+  }
+}
+
+TEST(TilingCostsTest, MovesTakeTheSetupAndWholeCycles) {
+  for (const Chip& chip : TestChips()) {
+    Layer layer;
+    layer.op = LayerOp::kMaxPool;
+    layer.in = layer.out = {1, 1, 1};
+    layer.vertical = layer.horizontal = {1, 1, 1, 0};
+    const TilingCosts costs(chip, layer, {});
+    for (int64_t bytes = 0; bytes < 20; ++bytes) {
+      int64_t cycles = 2 * chip.dma_setup_cycles();
+      for (int64_t left = bytes; left > 0; left -= chip.dma_bytes_per_cycle()) {
+        ++cycles;
+      }
+      EXPECT_EQ(costs.DmaCycles(2, bytes), cycles) << bytes;
     }
   }
 }

@@ -207,6 +207,15 @@ absl::InlinedVector<int32_t, 3> Step::loads() const {
   return loads;
 }
 
+int MostBuffers(const Tiles& tiles) {
+  int most = 0;
+  for (const Slots& slots : tiles.slots) {
+    for (const Slots::Of& of : slots.loads) most = std::max(most, of.count);
+    most = std::max(most, slots.output.count);
+  }
+  return most;
+}
+
 Tiles MakeTiles(const SubgraphPlan& plan,
                 const std::vector<TensorId>& storage) {
   return Maker(plan, storage).Make();

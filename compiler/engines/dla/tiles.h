@@ -82,6 +82,9 @@ struct Tiles {
   absl::flat_hash_map<TensorId, int32_t> last_use;
 };
 
+// Of an operand of some layer.
+int MostBuffers(const Tiles& tiles);
+
 // `storage` as StorageOf() gives it.
 Tiles MakeTiles(const SubgraphPlan& plan, const std::vector<TensorId>& storage);
 

@@ -1,8 +1,10 @@
 #include "compiler/engines/dla/tiling_costs.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
+#include "absl/container/inlined_vector.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
@@ -37,11 +39,33 @@ bool Legal(const Layer& layer, int64_t channels) {
          multiplier % channels == 0;
 }
 
+// Tiles of one size along an axis: all but the last, and that one.
+struct TilesOfSize {
+  int64_t size;
+  int64_t count;
+};
+absl::InlinedVector<TilesOfSize, 2> SizesOf(const AxisCut& cut) {
+  if (cut.last == cut.size) return {{cut.size, cut.tiles}};
+  if (cut.tiles == 1) return {{cut.last, 1}};
+  return {{cut.size, cut.tiles - 1}, {cut.last, 1}};
+}
+
 }  // namespace
 
 TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
                          Count count)
-    : chip_(chip), layer_(layer), count_(count) {
+    : chip_(chip),
+      layer_(layer),
+      count_(count),
+      channelwise_(layer.channelwise()),
+      dma_setup_cycles_(chip.dma_setup_cycles()),
+      dma_bytes_per_cycle_(chip.dma_bytes_per_cycle()),
+      dma_shift_(
+          std::has_single_bit(static_cast<uint64_t>(chip.dma_bytes_per_cycle()))
+              ? std::countr_zero(
+                    static_cast<uint64_t>(chip.dma_bytes_per_cycle()))
+              : -1),
+      all_block_bytes_(BlockBytes(layer, layer.out.c, layer.in.c)) {
   if (layer.op == LayerOp::kAlias) return;
   const Tiling smallest = SmallestTiling(chip, layer, cuts);
   for (const int64_t size : Sizes(layer.out.h, 1)) {
@@ -142,26 +166,18 @@ absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
   key = key * inputs_.size() + candidate.inputs;
   const auto [it, is_new] = compute_cycles_.try_emplace(key, 0);
   if (!is_new) return it->second;
-  const AxisCut& rows = rows_[candidate.rows];
-  const AxisCut& columns = columns_[candidate.columns];
-  const AxisCut& channels = channels_[candidate.channels];
   int64_t sum = 0;
-  for (const bool last_row : {false, true}) {
-    for (const bool last_column : {false, true}) {
-      for (const bool last_channel : {false, true}) {
-        const int64_t count = (last_row ? 1 : rows.tiles - 1) *
-                              (last_column ? 1 : columns.tiles - 1) *
-                              (last_channel ? 1 : channels.tiles - 1);
-        if (count == 0) continue;
-        EK_ASSIGN_OR_RETURN(
-            const int64_t cycles,
-            TileCycles(
-                {.rows = last_row ? rows.last : rows.size,
-                 .columns = last_column ? columns.last : columns.size,
-                 .channels = last_channel ? channels.last : channels.size,
-                 .inputs = 0},
-                candidate.inputs));
-        sum += cycles * count;
+  for (const TilesOfSize& row : SizesOf(rows_[candidate.rows])) {
+    for (const TilesOfSize& column : SizesOf(columns_[candidate.columns])) {
+      for (const TilesOfSize& channel :
+           SizesOf(channels_[candidate.channels])) {
+        EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                            TileCycles({.rows = row.size,
+                                        .columns = column.size,
+                                        .channels = channel.size,
+                                        .inputs = 0},
+                                       candidate.inputs));
+        sum += cycles * row.count * column.count * channel.count;
       }
     }
   }
@@ -211,11 +227,6 @@ absl::StatusOr<int64_t> TilingCosts::CyclesPerTile(const Candidate& candidate) {
   return filling * channels.tiles * inputs_[candidate.inputs].tiles;
 }
 
-int64_t TilingCosts::DmaCycles(int64_t transfers, int64_t bytes) const {
-  return transfers * chip_.dma_setup_cycles() +
-         CeilDiv(bytes, chip_.dma_bytes_per_cycle());
-}
-
 bool TilingCosts::SumsFit(const Candidate& candidate) const {
   if (inputs_[candidate.inputs].tiles == 1) return true;
   // Sums that are the output may lie in all of it.
@@ -225,80 +236,126 @@ bool TilingCosts::SumsFit(const Candidate& candidate) const {
                             channels_[candidate.channels].size);
 }
 
-Work TilingCosts::WorkOf(const Candidate& candidate,
-                         const Residency& residency) const {
+OperandWork TilingCosts::InputWork(const Candidate& candidate,
+                                   const Residency& residency) const {
+  OperandWork input;
+  const int streamed = StreamedInputs(layer_, residency);
+  if (streamed == 0) return input;
   const AxisCut& rows = rows_[candidate.rows];
   const AxisCut& columns = columns_[candidate.columns];
   const AxisCut& channels = channels_[candidate.channels];
   const AxisCut& inputs = inputs_[candidate.inputs];
-  const bool pixels_outer = candidate.order == TileOrder::kPixelsOuter;
-  const int64_t pixel_tiles = rows.tiles * columns.tiles;
-  const int64_t tiles = pixel_tiles * channels.tiles;
-  const bool split = inputs.tiles > 1;
-  Work work;
-  auto& [input, block, output] = work.operands;
-  if (const int streamed = StreamedInputs(layer_, residency); streamed > 0) {
-    const int64_t in_channels =
-        layer_.channelwise() ? channels.most_input : inputs.size;
+  if (candidate.whole_input) {
+    input.buffer_bytes = layer_.all_in_bytes() * streamed;
+    input.all_bytes = input.buffer_bytes;
+    input.buffers_used = 1;
+    input.transfers = rows.tiles * streamed;
+    input.exposed_cycles = DmaCycles(
+        streamed, rows.first_input * layer_.in_row_bytes() * streamed);
+  } else {
+    const int64_t pixel_tiles = rows.tiles * columns.tiles;
+    const bool split = inputs.tiles > 1;
+    const int64_t in_channels = InputChannels(candidate);
     const int64_t pixel = in_channels * layer_.in_bytes * streamed;
-    if (candidate.whole_input) {
-      input.buffer_bytes = layer_.all_in_bytes() * streamed;
-      input.all_bytes = input.buffer_bytes;
-      input.buffers_used = 1;
-      input.transfers = rows.tiles * streamed;
-      input.exposed_cycles = DmaCycles(
-          streamed, rows.first_input * layer_.in_row_bytes() * streamed);
-    } else {
-      // Without a cut of its own, an input tile serves all that follow it.
-      const bool again = !layer_.channelwise() &&
-                         (split || (!pixels_outer && pixel_tiles > 1));
-      const int64_t passes = again ? channels.tiles : 1;
-      input.buffer_bytes = rows.most_input * columns.most_input * pixel;
-      input.all_bytes = rows.all_input * columns.all_input * layer_.in.c *
-                        layer_.in_bytes * streamed * passes;
-      input.buffers_used =
-          layer_.channelwise() ? tiles : pixel_tiles * passes * inputs.tiles;
-      // The DMA counts in two dimensions.
-      const bool by_row =
-          columns.tiles > 1 && (split || in_channels < layer_.in.c);
-      const int64_t per_rows = by_row ? rows.all_input : rows.tiles;
-      input.transfers = input.buffers_used / rows.tiles * per_rows * streamed;
-      input.exposed_cycles =
-          DmaCycles(streamed * (by_row ? rows.first_input : 1),
-                    rows.first_input * columns.first_input * pixel);
-    }
+    // Without a cut of its own, an input tile serves all that follow it.
+    const bool again = !channelwise_ &&
+                       (split || (candidate.order != TileOrder::kPixelsOuter &&
+                                  pixel_tiles > 1));
+    const int64_t passes = again ? channels.tiles : 1;
+    input.buffer_bytes = rows.most_input * columns.most_input * pixel;
+    input.all_bytes = rows.all_input * columns.all_input * layer_.in.c *
+                      layer_.in_bytes * streamed * passes;
+    input.buffers_used = channelwise_ ? pixel_tiles * channels.tiles
+                                      : pixel_tiles * passes * inputs.tiles;
+    // The DMA counts in two dimensions.
+    const bool by_row =
+        columns.tiles > 1 && (split || in_channels < layer_.in.c);
+    const int64_t per_rows = by_row ? rows.all_input : rows.tiles;
+    // A number of columns, channels and so on for each tile of rows.
+    const int64_t per_row_tile = input.buffers_used / rows.tiles;
+    input.transfers = per_row_tile * per_rows * streamed;
+    input.exposed_cycles =
+        DmaCycles(streamed * (by_row ? rows.first_input : 1),
+                  rows.first_input * columns.first_input * pixel);
+  }
+  input.cycles = DmaCycles(input.transfers, input.all_bytes);
+  return input;
+}
+
+OperandWork TilingCosts::BlockWork(const Candidate& candidate) const {
+  OperandWork block;
+  if (!layer_.has_block()) return block;
+  const AxisCut& channels = channels_[candidate.channels];
+  const AxisCut& inputs = inputs_[candidate.inputs];
+  const bool again =
+      inputs.tiles > 1 ||
+      (candidate.order == TileOrder::kPixelsOuter && channels.tiles > 1);
+  const int64_t passes =
+      again ? rows_[candidate.rows].tiles * columns_[candidate.columns].tiles
+            : 1;
+  const int64_t tables = layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
+  block.buffer_bytes = BlockBytes(layer_, channels.size, inputs.size);
+  block.all_bytes = (all_block_bytes_ + tables) * passes;
+  block.buffers_used = channels.tiles * inputs.tiles * passes;
+  block.transfers = block.buffers_used;
+  block.cycles = DmaCycles(block.transfers, block.all_bytes);
+  // The first block nearly always arrives while the layer before computes.
+  block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 16;
+  return block;
+}
+
+OperandWork TilingCosts::OutputWork(const Candidate& candidate,
+                                    const Residency& residency) const {
+  OperandWork output;
+  if (residency.output) return output;
+  const AxisCut& rows = rows_[candidate.rows];
+  const AxisCut& columns = columns_[candidate.columns];
+  const AxisCut& channels = channels_[candidate.channels];
+  const bool by_row = columns.tiles > 1 && channels.tiles > 1;
+  output.buffer_bytes =
+      rows.size * columns.size * channels.size * layer_.out_bytes;
+  output.all_bytes = layer_.all_out_bytes();
+  output.buffers_used = rows.tiles * columns.tiles * channels.tiles;
+  output.transfers =
+      columns.tiles * channels.tiles * (by_row ? layer_.out.h : rows.tiles);
+  output.cycles = DmaCycles(output.transfers, output.all_bytes);
+  output.exposed_cycles =
+      DmaCycles(by_row ? rows.size : 1, output.buffer_bytes);
+  return output;
+}
+
+int64_t TilingCosts::SumsOf(const Candidate& candidate) const {
+  if (inputs_[candidate.inputs].tiles == 1) return 0;
+  const Tiling tiling = TilingOf(candidate);
+  return SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
+}
+
+Work TilingCosts::WorkOf(const Candidate& candidate,
+                         const Residency& residency) const {
+  return {.operands = {InputWork(candidate, residency), BlockWork(candidate),
+                       OutputWork(candidate, residency)},
+          .sums_bytes = SumsOf(candidate)};
+}
+
+int64_t TilingCosts::LeastBytes(const Candidate& candidate,
+                                const Residency& residency) const {
+  const AxisCut& rows = rows_[candidate.rows];
+  const AxisCut& columns = columns_[candidate.columns];
+  const AxisCut& channels = channels_[candidate.channels];
+  int64_t bytes = SumsOf(candidate);
+  if (const int streamed = StreamedInputs(layer_, residency); streamed > 0) {
+    bytes += candidate.whole_input
+                 ? layer_.all_in_bytes() * streamed
+                 : rows.most_input * columns.most_input *
+                       InputChannels(candidate) * layer_.in_bytes * streamed;
   }
   if (layer_.has_block()) {
-    const bool again = split || (pixels_outer && channels.tiles > 1);
-    const int64_t passes = again ? pixel_tiles : 1;
-    const int64_t tables = layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
-    block.buffer_bytes = BlockBytes(layer_, channels.size, inputs.size);
-    block.all_bytes =
-        (BlockBytes(layer_, layer_.out.c, layer_.in.c) + tables) * passes;
-    block.buffers_used = channels.tiles * inputs.tiles * passes;
-    block.transfers = block.buffers_used;
-    // The first block nearly always arrives while the layer before computes.
-    block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 16;
+    bytes += BlockBytes(layer_, channels.size, inputs_[candidate.inputs].size);
   }
   if (!residency.output) {
-    const bool by_row = columns.tiles > 1 && channels.tiles > 1;
-    const int64_t per_rows = by_row ? layer_.out.h : rows.tiles;
-    output.buffer_bytes =
-        rows.size * columns.size * channels.size * layer_.out_bytes;
-    output.all_bytes = layer_.all_out_bytes();
-    output.buffers_used = tiles;
-    output.transfers = tiles / rows.tiles * per_rows;
-    output.exposed_cycles =
-        DmaCycles(by_row ? rows.size : 1, output.buffer_bytes);
+    bytes += rows.size * columns.size * channels.size * layer_.out_bytes;
   }
-  for (OperandWork& operand : work.operands) {
-    operand.cycles = DmaCycles(operand.transfers, operand.all_bytes);
-  }
-  if (split) {
-    const Tiling tiling = TilingOf(candidate);
-    work.sums_bytes = SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
-  }
-  return work;
+  return bytes;
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "base/rounding.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/layer.h"
 #include "compiler/engines/dla/tiling.h"
@@ -88,9 +89,23 @@ class TilingCosts {
   // most that.
   absl::StatusOr<int64_t> CyclesPerTile(const Candidate& candidate);
   Work WorkOf(const Candidate& candidate, const Residency& residency) const;
+  // Of WorkOf(): what depends on the order, and on how the input is held; the
+  // block does not on the latter.
+  OperandWork InputWork(const Candidate& candidate,
+                        const Residency& residency) const;
+  OperandWork BlockWork(const Candidate& candidate) const;
+  // WorkOf().least_bytes().
+  int64_t LeastBytes(const Candidate& candidate,
+                     const Residency& residency) const;
   // Registers hold the pitches of the candidate's sums.
   bool SumsFit(const Candidate& candidate) const;
-  int64_t DmaCycles(int64_t transfers, int64_t bytes) const;
+  int64_t DmaCycles(int64_t transfers, int64_t bytes) const {
+    // Divisions take long, and most widths are powers of two.
+    const int64_t moving =
+        dma_shift_ < 0 ? CeilDiv(bytes, dma_bytes_per_cycle_)
+                       : (bytes + dma_bytes_per_cycle_ - 1) >> dma_shift_;
+    return transfers * dma_setup_cycles_ + moving;
+  }
 
  private:
   struct Shape {
@@ -108,9 +123,24 @@ class TilingCosts {
   absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
                                         const RegisterFile& registers) const;
 
+  OperandWork OutputWork(const Candidate& candidate,
+                         const Residency& residency) const;
+  // Bytes of all buffers of sums.
+  int64_t SumsOf(const Candidate& candidate) const;
+  // That a tile reads.
+  int64_t InputChannels(const Candidate& candidate) const {
+    return channelwise_ ? channels_[candidate.channels].most_input
+                        : inputs_[candidate.inputs].size;
+  }
+
   const Chip& chip_;
   const Layer& layer_;
   const Count count_;
+  const bool channelwise_;
+  const int64_t dma_setup_cycles_;
+  const int64_t dma_bytes_per_cycle_;
+  const int dma_shift_;  // -1: no power of two.
+  const int64_t all_block_bytes_;
   std::vector<AxisCut> rows_;
   std::vector<AxisCut> columns_;
   std::vector<AxisCut> channels_;

@@ -211,6 +211,7 @@ absl::StatusOr<int> JobStore::Forget(const Retention& retention,
   for (const v1::Job& job : jobs) {
     answers_.Forget(JobKey(job.id()));
     events_.Forget(job.id());
+    recent_.Drop(job.id());
     for (int target = 0; target < job.reports(); ++target) {
       answers_.Forget(ReportKey(job.id(), target));
     }
@@ -383,6 +384,8 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
     const int64_t to = from + std::min<int64_t>(limit, count - from);
     return std::vector<v1::JobEvent>(all->begin() + from, all->begin() + to);
   }
+  std::vector<v1::JobEvent> events = recent_.After(id, after, limit);
+  if (!events.empty()) return events;
   MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
@@ -392,7 +395,6 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   select.Bind(1, id);
   select.Bind(2, after);
   select.Bind(3, static_cast<int64_t>(limit));
-  std::vector<v1::JobEvent> events;
   int64_t last = after;
   size_t bytes = 0;
   while (bytes < kMaxEventsBytes) {

@@ -24,6 +24,7 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
 #include "server/daemon/jobs/job_files.h"
+#include "server/daemon/jobs/recent_events.h"
 #include "server/daemon/jobs/sqlite.h"
 
 namespace edgekiln::server {
@@ -133,6 +134,9 @@ class JobStore {
   // where they exceed kMaxEventsBytes together.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const std::string& id,
                                                    int64_t after, int limit);
+  // Between these, new events of the job are at hand for Events().
+  void Follow(const std::string& id) { recent_.Follow(id); }
+  void Unfollow(const std::string& id) { recent_.Unfollow(id); }
 
  private:
   struct Row;
@@ -170,6 +174,7 @@ class JobStore {
   AnswerCache answers_{int64_t{16} << 20};
   // All events of jobs that were stored as they ended.
   AnswerCacheOf<std::vector<v1::JobEvent>> events_{int64_t{8} << 20};
+  RecentEvents recent_;
   Mutex damage_mutex_;
   absl::Status damage_ ABSL_GUARDED_BY(damage_mutex_);
   Mutex write_mutex_;

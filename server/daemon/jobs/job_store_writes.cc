@@ -119,6 +119,7 @@ absl::StatusOr<JobStore::Row> JobStore::Prepare(JobUpdate& update) {
 void JobStore::Keep(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const std::string& id = row.update->job_id;
+    recent_.Add(id, row.update->events);
     for (size_t target = 0; target < row.whole_reports.size(); ++target) {
       const std::string key = ReportKey(id, static_cast<int>(target));
       answers_.Forget(key);

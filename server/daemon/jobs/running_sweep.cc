@@ -117,7 +117,12 @@ class JobManager::RunningSweep final : public SweepContext {
   }
 
   absl::StatusOr<v1::Job> GetJob(const std::string& job) override {
-    return manager_.store_.Get(job);
+    EK_ASSIGN_OR_RETURN(const server::Answer bytes,
+                        manager_.store_.FinishedJob(job));
+    if (bytes == nullptr) return manager_.store_.Get(job);
+    v1::Job found;
+    if (found.ParseFromString(*bytes)) return found;
+    return absl::InternalError("the job does not parse");
   }
 
   absl::StatusOr<v1::Report> GetReport(const std::string& job) override {

@@ -32,7 +32,12 @@ class WatchedJob {
 
   // `store` must outlive it.
   WatchedJob(std::string id, JobStore& store)
-      : id_(std::move(id)), store_(store) {}
+      : id_(std::move(id)), store_(store) {
+    store_.Follow(id_);
+  }
+  ~WatchedJob() { store_.Unfollow(id_); }
+  WatchedJob(const WatchedJob&) = delete;
+  WatchedJob& operator=(const WatchedJob&) = delete;
 
   const std::string& id() const { return id_; }
 

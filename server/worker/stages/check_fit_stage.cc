@@ -13,6 +13,7 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
                                         const StageInputs& inputs) {
+  EK_RETURN_IF_ERROR(inputs.Fetch({"outline", "capabilities", "machine"}));
   EK_ASSIGN_OR_RETURN(const auto outline,
                       inputs.ParseLarge<v1::Graph>("outline"));
   auto graph = compiler::GraphFromOutline(*outline);

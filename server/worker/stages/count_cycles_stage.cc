@@ -112,6 +112,7 @@ absl::StatusOr<v1::SimReport> Count(const v1::CountCyclesOptions& options,
                                     const StageInputs& inputs,
                                     v1::Timeline* timeline) {
   if (!options.timing_only()) return RunOnce(options, inputs, timeline);
+  EK_RETURN_IF_ERROR(inputs.Fetch({"program", "machine"}));
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
   if (program.has_firmware()) return RunOnce(options, inputs, timeline);

@@ -14,6 +14,7 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
                                     const StageInputs& inputs) {
+  EK_RETURN_IF_ERROR(inputs.Fetch({"partition", "tiling", "machine"}));
   EK_ASSIGN_OR_RETURN(const auto partition,
                       inputs.ParseLarge<v1::Partition>("partition"));
   EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan,

@@ -9,6 +9,7 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                                     const StageInputs& inputs) {
+  EK_RETURN_IF_ERROR(inputs.Fetch({"partition", "machine"}));
   EK_ASSIGN_OR_RETURN(const auto partition,
                       inputs.ParseLarge<v1::Partition>("partition"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
