@@ -17,7 +17,7 @@ std::string LogCommandFilter::Filter(absl::string_view text,
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    if (c == '[' && before_ == '#') {
+    if (c == '[' && hashes_ >= 2) {
       out.append(bracket.data(), bracket.size());
     } else if (c == ':' && before_ == ':' && at_start_) {
       out += '.';
@@ -28,6 +28,7 @@ std::string LogCommandFilter::Filter(absl::string_view text,
     // nothing; those of ASCII that do are control characters.
     if (static_cast<unsigned char>(c) >= 0x80) continue;
     before_ = c;
+    hashes_ = c == '#' ? hashes_ + 1 : 0;
     at_start_ = c == '\n' || c == '\r' ||
                 (at_start_ && (c == ':' || absl::ascii_isspace(c)));
   }

@@ -19,12 +19,15 @@ class LogCommandFilter {
   std::string Text(absl::string_view text);
   // Of JSON, whose values stay: "##[" becomes "##\u005b".
   std::string Json(absl::string_view text);
+  // Was written as it is.
+  void Skip(absl::string_view bytes) { Filter(bytes, "["); }
 
  private:
   std::string Filter(absl::string_view text, absl::string_view bracket);
 
   // Of the characters that the runner's comparison sees: see Filter().
   char before_ = '\n';
+  int hashes_ = 0;        // At the end of what was seen.
   bool at_start_ = true;  // Only white space and ':' is in the line so far.
 };
 

@@ -294,12 +294,16 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   }
   bool lost = false;
   LogCommandFilter filter;
-  const auto print_bytes = [&](absl::string_view bytes) {
+  const auto write = [&](absl::string_view bytes) {
     printed = true;
     lost |= !Write(stdout, bytes);
   };
+  const auto print_bytes = [&](absl::string_view bytes) {
+    filter.Skip(bytes);
+    write(bytes);
+  };
   const auto print = [&](absl::string_view text) {
-    print_bytes(line.json ? filter.Json(text) : filter.Text(text));
+    write(line.json ? filter.Json(text) : filter.Text(text));
   };
   CommandContext context{.line = line,
                          .connection = *connected->connection,

@@ -11,6 +11,11 @@ namespace edgekiln::ops {
 // must have one element type.
 bool MayOverwriteInput(const v1::OpAttributes& op);
 
+// Whether each element of the op's one result is computed from the elements at
+// the same place of its inputs, all of one shape or of one element, and from
+// nothing else: then the order of the elements does not matter.
+bool IsElementwise(const v1::OpAttributes& op);
+
 }  // namespace edgekiln::ops
 
 #endif  // EK_OPS_IN_PLACE_H_

@@ -80,8 +80,8 @@ std::string ReportsToJson(const std::vector<v1::Report>& reports) {
 
 absl::StatusOr<std::string> Content(const std::vector<PageReport>& named,
                                     ReportFormat format,
-                                    absl::string_view fewer) {
-  if (format == ReportFormat::kHtml) return ReportPage(named, fewer);
+                                    absl::string_view fix) {
+  if (format == ReportFormat::kHtml) return ReportPage(named, fix);
   if (format == ReportFormat::kModelExplorer && named.size() > 1) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
@@ -90,7 +90,7 @@ absl::StatusOr<std::string> Content(const std::vector<PageReport>& named,
                       .where = "format",
                       .limit = "1 report",
                       .need = absl::StrCat(named.size(), " reports"),
-                      .fix = std::string(fewer)});
+                      .fix = std::string(fix)});
   }
   std::vector<v1::Report> reports;
   reports.reserve(named.size());
@@ -128,10 +128,10 @@ std::string ReportFormatNames() {
 
 absl::StatusOr<ReportFile> MakeReportFile(
     const std::vector<PageReport>& reports, ReportFormat format,
-    absl::string_view fewer) {
+    absl::string_view fix) {
   const Kind& kind = KindOf(format);
   ReportFile file;
-  EK_ASSIGN_OR_RETURN(file.content, Content(reports, format, fewer));
+  EK_ASSIGN_OR_RETURN(file.content, Content(reports, format, fix));
   file.media_type = std::string(kind.media_type);
   file.file_name = absl::StrCat(Stem(reports), kind.suffix);
   return file;

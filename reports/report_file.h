@@ -35,11 +35,11 @@ struct ReportFile {
 
 // At least one report. The same reports give the same bytes. Errors:
 // INVALID_ARGUMENT: a page larger than kMaxPageBytes (reason PAGE_TOO_LARGE), a
-// format that takes one report (reason ONE_REPORT); `fewer` says how to give
-// fewer.
+// format that takes one report (reason ONE_REPORT), both with that `fix`;
+// UNIMPLEMENTED: a page in a build without pages (reason NO_PAGES).
 absl::StatusOr<ReportFile> MakeReportFile(
     const std::vector<PageReport>& reports, ReportFormat format,
-    absl::string_view fewer);
+    absl::string_view fix);
 
 }  // namespace edgekiln
 

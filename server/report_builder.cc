@@ -138,6 +138,10 @@ void Add(const v1::StageSummary::Samples& chunk,
 
 namespace {
 
+std::string WeightsName(v1::LayerScheme::Weights weights) {
+  return absl::AsciiStrToLower(v1::LayerScheme::Weights_Name(weights));
+}
+
 // "ternary weights in 2 of 3 layers with a choice".
 std::string ChoiceText(const v1::SchemeChoice& choice) {
   std::map<v1::LayerScheme::Weights, int> layers;
@@ -147,10 +151,9 @@ std::string ChoiceText(const v1::SchemeChoice& choice) {
   }
   std::vector<std::string> parts;
   for (const auto& [weights, count] : layers) {
-    parts.push_back(absl::StrCat(
-        absl::AsciiStrToLower(v1::LayerScheme::Weights_Name(weights)),
-        " weights in ", count, " of ", choice.layers_size(),
-        " layers with a choice"));
+    parts.push_back(absl::StrCat(WeightsName(weights), " weights in ", count,
+                                 " of ", choice.layers_size(),
+                                 " layers with a choice"));
   }
   if (parts.empty()) return "the most exact form of every layer";
   return absl::StrJoin(parts, ", ");
@@ -248,6 +251,27 @@ void AddProgram(const v1::StageSummary::Target& target,
   *memory.mutable_memories() = emit.memories();
   if (emit.has_sections()) *memory.mutable_sections() = emit.sections();
   *report.mutable_tensors() = emit.tensors();
+}
+
+void NameChoices(const v1::SchemeChoice& choice, v1::Report& report) {
+  std::map<std::string, std::string> text;  // By layer.
+  for (const v1::SchemeChoice::Layer& layer : choice.layers()) {
+    const v1::SchemeChoice::Option& option = layer.options(layer.chosen());
+    const bool on_engines =
+        std::any_of(layer.options().begin(), layer.options().end(),
+                    [](const auto& each) { return !each.engine().empty(); });
+    if (!option.engine().empty() || !on_engines) continue;
+    text[layer.id()] =
+        absl::StrCat(WeightsName(option.weights()), " weights were chosen (",
+                     layer.reason(), ")");
+  }
+  for (v1::Report::Layer& layer : *report.mutable_layers()) {
+    const auto found = text.find(layer.id());
+    if (found == text.end()) continue;
+    const std::string& before = layer.reason();
+    layer.set_reason(
+        absl::StrCat(found->second, before.empty() ? "" : "; ", before));
+  }
 }
 
 v1::SimReport EstimateOf(const v1::StageSummary::Target& target,

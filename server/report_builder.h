@@ -35,6 +35,10 @@ void AddProgram(const v1::StageSummary::Target& target,
                 const v1::SimReport& simulated, v1::IoForm io,
                 v1::Report& report);
 
+// Puts in front of the reasons of layers on the host that their weights were
+// chosen where engines take others. After AddProgram().
+void NameChoices(const v1::SchemeChoice& choice, v1::Report& report);
+
 // What is known of a program that nothing simulates: predicted cycles.
 v1::SimReport EstimateOf(const v1::StageSummary::Target& target,
                          const v1::StageSummary::Emit& emit);

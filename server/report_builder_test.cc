@@ -121,6 +121,31 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   EXPECT_EQ(report.memory().memories(1).name(), "dtcm");
 }
 
+TEST(ReportBuilderTest, NamesTheChoiceThatKeepsALayerOnTheHost) {
+  v1::SchemeChoice choice;
+  // By layer: the engines of its forms, and which was chosen.
+  const std::tuple<const char*, const char*, const char*, int> kRows[] = {
+      {"kept", "", "array", 0}, {"moved", "", "array", 1}, {"host", "", "", 1}};
+  v1::Report report;
+  for (const auto& [id, first, second, chosen] : kRows) {
+    v1::SchemeChoice::Layer& layer = *choice.add_layers();
+    layer.set_id(id);
+    layer.set_chosen(chosen);
+    layer.set_reason("others alone exceed the budget");
+    layer.add_options()->set_engine(first);
+    layer.mutable_options(0)->set_weights(v1::LayerScheme::INT8);
+    layer.add_options()->set_engine(second);
+    report.add_layers()->set_id(id);
+    report.mutable_layers()->rbegin()->set_reason("array needs a converter");
+  }
+  NameChoices(choice, report);
+  EXPECT_EQ(report.layers(0).reason(),
+            "int8 weights were chosen (others alone exceed the budget); array "
+            "needs a converter");
+  EXPECT_EQ(report.layers(1).reason(), "array needs a converter");
+  EXPECT_EQ(report.layers(2).reason(), "array needs a converter");
+}
+
 TEST(ReportBuilderTest, SurvivesFewerMeasurementsThanLayers) {
   v1::StageSummary::Emit emit;
   emit.add_layers();

@@ -189,7 +189,8 @@ Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
 Task<absl::Status> TellCounted(std::shared_ptr<PendingStage> resolving,
                                std::shared_ptr<PendingStage> emitting,
                                std::shared_ptr<PendingStage> counting,
-                               v1::IoForm io, int target, v1::Report known,
+                               v1::IoForm io, int target,
+                               v1::SchemeChoice choice, v1::Report known,
                                JobContext& context) {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
                          co_await ResultOf(resolving));
@@ -199,6 +200,7 @@ Task<absl::Status> TellCounted(std::shared_ptr<PendingStage> resolving,
                          co_await ResultOf(counting));
   AddProgram(resolved.summary().target(), emitted.summary().emit(),
              counted.summary().sim_report(), io, known);
+  NameChoices(choice, known);
   context.OnCounted(CountedOf(target, std::move(known)));
   co_return absl::OkStatus();
 }
@@ -236,10 +238,10 @@ Task<absl::Status> TargetStages::Run() {
   if (binary.is_simulated) {
     EK_CO_ASSIGN_OR_RETURN(counting, co_await StartCounting(target, binary));
     if (WantsSamples(request_)) {
-      beside_.Spawn(
-          TellCounted(run_.resolve, binary.emitting, counting, model_.io(),
-                      run_.stages.target(), run_.report, context_),
-          run_.told);
+      beside_.Spawn(TellCounted(run_.resolve, binary.emitting, counting,
+                                model_.io(), run_.stages.target(),
+                                run_.deployed->choice(), run_.report, context_),
+                    run_.told);
     }
   }
   // What is only profiled has nothing to compare there.
@@ -258,11 +260,13 @@ Task<absl::Status> TargetStages::Run() {
   if (counting == nullptr) {
     AddProgram(target, emit, EstimateOf(target, emit), model_.io(),
                run_.report);
+    NameChoices(run_.deployed->choice(), run_.report);
   } else {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
                            co_await ResultOf(counting));
     AddProgram(target, emit, counted.summary().sim_report(), model_.io(),
                run_.report);
+    NameChoices(run_.deployed->choice(), run_.report);
     if (counted.summary().sim_report().has_hot_spots()) {
       *run_.report.mutable_hot_spots() =
           counted.summary().sim_report().hot_spots();

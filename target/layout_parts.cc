@@ -250,6 +250,42 @@ bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
   return x.SerializeAsString() == y.SerializeAsString();
 }
 
+std::optional<v1::Layout> WithoutGaps(const v1::Layout& layout) {
+  std::vector<std::pair<int, Digit>> digits;  // With their axes.
+  for (int axis = 0; axis < layout.extents_size(); ++axis) {
+    const Digits of_axis = DigitsOf(layout, axis);
+    int64_t count = 1;
+    for (const Digit& digit : of_axis) {
+      count *= digit.count;
+      digits.emplace_back(axis, digit);
+    }
+    if (count != layout.extents(axis)) return std::nullopt;
+  }
+  std::sort(digits.begin(), digits.end(), [](const auto& a, const auto& b) {
+    return a.second.stride < b.second.stride;
+  });
+  int64_t bytes = layout.element_bits() / 8;
+  std::vector<Digits> of_axis(layout.extents_size());
+  for (auto& [axis, digit] : digits) {
+    digit.stride = bytes;
+    bytes *= digit.count;
+    of_axis[axis].push_back(digit);
+  }
+  if (layout.first_byte() != 0 ||
+      (layout.reversed_bytes() != 0 && bytes % layout.reversed_bytes() != 0)) {
+    return std::nullopt;
+  }
+  v1::Layout closer = Empty(layout, layout.extents());
+  closer.set_size_bytes(bytes);
+  for (int axis = 0; axis < layout.extents_size(); ++axis) {
+    std::sort(
+        of_axis[axis].begin(), of_axis[axis].end(),
+        [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
+    AddTerms(axis, Reduced(of_axis[axis], layout.extents(axis)), closer);
+  }
+  return closer;
+}
+
 std::optional<Part> PartOf(const v1::Layout& whole,
                            absl::Span<const int64_t> begin,
                            absl::Span<const int64_t> extents) {

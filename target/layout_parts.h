@@ -19,6 +19,11 @@ v1::Layout Canonical(const v1::Layout& layout);
 // same bytes. Sizes may differ.
 bool SamePlaces(const v1::Layout& a, const v1::Layout& b);
 
+// The same with its elements closer together where there are gaps between them,
+// in the same order: canonical. Nothing if no layout expresses it, as of blocks
+// that an axis fills only partly, or reversed groups would not be whole.
+std::optional<v1::Layout> WithoutGaps(const v1::Layout& layout);
+
 // A part of an array: a range of indices on every axis.
 struct Part {
   int64_t offset = 0;  // Of its first element, from the array's first byte.

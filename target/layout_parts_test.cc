@@ -43,6 +43,33 @@ TEST(CanonicalTest, WhatLiesDenselyBecomesTheDenseLayout) {
   EXPECT_EQ(Canonical(Blocked(3, 5, 64, 16)).terms_size(), 4);
 }
 
+TEST(WithoutGapsTest, KeepsTheOrder) {
+  v1::Layout blocks = Blocked(3, 5, 4, 16);
+  blocks.set_reversed_bytes(4);
+  v1::Layout dense = DenseLayout({3, 5, 4}, 1);
+  dense.set_reversed_bytes(4);
+  const auto closer = WithoutGaps(blocks);
+  ASSERT_TRUE(closer.has_value());
+  EXPECT_EQ(closer->SerializeAsString(), dense.SerializeAsString());
+  // Full blocks have no gaps.
+  const v1::Layout full = Canonical(Blocked(3, 5, 64, 16));
+  ASSERT_TRUE(WithoutGaps(full).has_value());
+  EXPECT_EQ(WithoutGaps(full)->SerializeAsString(), full.SerializeAsString());
+  const auto rows = WithoutGaps(StridedLayout({2, 3, 4}, {400, 8, 100}, 2));
+  ASSERT_TRUE(rows.has_value());
+  EXPECT_EQ(
+      rows->SerializeAsString(),
+      Canonical(StridedLayout({2, 3, 4}, {24, 2, 6}, 2)).SerializeAsString());
+}
+
+TEST(WithoutGapsTest, NotOfBlocksOrGroupsThatAreNotFull) {
+  EXPECT_FALSE(WithoutGaps(Blocked(3, 5, 20, 16)).has_value());
+  v1::Layout odd = Blocked(3, 5, 3, 16);
+  EXPECT_TRUE(WithoutGaps(odd).has_value());
+  odd.set_reversed_bytes(4);
+  EXPECT_FALSE(WithoutGaps(odd).has_value());
+}
+
 TEST(PartOfTest, FindsBlocksAndPartsOfOneBlock) {
   const v1::Layout whole = Canonical(Blocked(4, 5, 64, 16));
   const auto blocks = PartOf(whole, {0, 0, 32}, {4, 5, 16});

@@ -47,11 +47,16 @@ absl::Status WriteResult(const std::string& bytes, CommandContext& context) {
 
 constexpr char kFewer[] =
     "give fewer reports, or some of their targets with --target";
+constexpr char kOtherFormat[] =
+    "use `edgekiln report export --format csv` or json, which have no such "
+    "limit";
 
 absl::Status WriteReports(const std::vector<PageReport>& reports,
                           ReportFormat format, CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const ReportFile file,
-                      MakeReportFile(reports, format, kFewer));
+  EK_ASSIGN_OR_RETURN(
+      const ReportFile file,
+      MakeReportFile(reports, format,
+                     reports.size() > 1 ? kFewer : kOtherFormat));
   return WriteResult(file.content, context);
 }
 

@@ -11,6 +11,9 @@
 namespace edgekiln::client::lsp {
 namespace {
 
+// In a larger folder nothing is suggested: each name would be compared.
+constexpr size_t kMaxNames = 4096;
+
 std::string Whole(const std::string& folder, const std::string& path) {
   return absl::StartsWith(path, "/") ? path : JoinPath(folder, path);
 }
@@ -30,7 +33,7 @@ std::string Suggestion(const std::string& folder, const std::string& path,
     }
     const absl::StatusOr<std::vector<std::string>> names =
         files.List(parent.empty() ? folder : Whole(folder, parent.string()));
-    if (!names.ok()) return "";
+    if (!names.ok() || names->size() > kMaxNames) return "";
     const std::string nearest = NearestOf(part->string(), *names);
     if (nearest.empty()) return "";
     std::filesystem::path other = parent / nearest;

@@ -44,7 +44,7 @@ MissingFiles FindMissing(const FilesRequest& request, FileSystem& files);
 // Thread-safe.
 class FileFinder {
  public:
-  // Waits for the file system, if that is asked at the moment.
+  // Waits for the file system, if a request is in flight.
   virtual ~FileFinder() = default;
   // Never waits. Of several requests for one URI the newest is answered.
   virtual void Find(FilesRequest request) = 0;

@@ -41,14 +41,12 @@ void Server::WatchFiles() {
   if (!watches_files_) return;
   Ask("client/registerCapability",
       {{"registrations",
-        Json::array(
-            {{{"id", "edgekiln-files"},
-              {"method", "workspace/didChangeWatchedFiles"},
-              {"registerOptions",
-               {{"watchers", Json::array({{{"globPattern",
-                                            "**/*.{onnx,tflite,npz,npy,txtpb}"},
-                                           // Created, deleted.
-                                           {"kind", 5}}})}}}}})}});
+        Json::array({{{"id", "edgekiln-files"},
+                      {"method", "workspace/didChangeWatchedFiles"},
+                      {"registerOptions",
+                       {{"watchers", Json::array({{{"globPattern", "**/*"},
+                                                   // Created, deleted.
+                                                   {"kind", 5}}})}}}}})}});
 }
 
 }  // namespace edgekiln::client::lsp

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/host_orders.h"
 #include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/step_rooms.h"
 #include "compiler/codegen/system_rooms.h"
@@ -152,6 +153,9 @@ class TurnEmitter {
         }
       }
     }
+    // Places that host ops alone use.
+    SpreadLayouts(graph_, HostOrders(graph_, partition_, views_),
+                  std::vector<bool>(graph_.tensors.size(), false), arranged_);
     return absl::OkStatus();
   }
 
@@ -201,7 +205,7 @@ class TurnEmitter {
     return absl::OkStatus();
   }
 
-  // Places that driven ops and plane sums share may lie as the engine has them.
+  // Places that driven ops and host ops share may lie as the engine has them.
   void AddHostOp(int32_t index) {
     const v1::Layout* const planes = PlanesOfInput(
         graph_, graph_.ops[index], writer_.storage(), plans_, machine_);
@@ -362,7 +366,7 @@ class TurnEmitter {
   ResidentPlaces resident_;                         // By place.
   absl::flat_hash_map<TensorId, uint64_t> in_ram_;  // By storage.
   // By place: layouts that are not dense, where the host reaches them.
-  absl::flat_hash_map<TensorId, v1::Layout> arranged_;
+  HostLayouts arranged_;
   StepRooms step_rooms_;
   std::map<TensorId, std::vector<TensorId>> aliases_;  // By storage.
   std::vector<std::optional<RegionCode>> codes_;       // By region.

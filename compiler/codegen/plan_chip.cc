@@ -144,7 +144,7 @@ class ChipPlanner {
     for (const int share : kShares) {
       if (TriedEnough()) break;
       auto driven =
-          PlanDrivenOps(graph_, views, ops_, machine_, recipe_,
+          PlanDrivenOps(graph_, views, partition_, ops_, machine_, recipe_,
                         ShareOf(machine_, share), rams_[0], ram_of, cache_);
       if (!driven.ok()) {
         if (!absl::IsResourceExhausted(driven.status()) &&

@@ -42,9 +42,23 @@ v1::Window2d PlaneWindow() {
   return window;
 }
 
+template <typename T>
+bool AllAlike(const std::vector<T>& values) {
+  return !values.empty() &&
+         std::all_of(values.begin(), values.end(),
+                     [&](const T& value) { return value == values[0]; });
+}
+
+// Or one for each channel, all equal.
 bool HasOneScale(const Tensor& tensor) {
-  return tensor.quantization && tensor.quantization->scale.size() == 1 &&
-         tensor.quantization->zero_point.size() == 1;
+  return tensor.quantization && AllAlike(tensor.quantization->scale) &&
+         AllAlike(tensor.quantization->zero_point);
+}
+
+void KeepOneScale(Tensor& tensor) {
+  if (!tensor.quantization) return;
+  tensor.quantization->scale.resize(1);
+  tensor.quantization->zero_point.resize(1);
 }
 
 }  // namespace
@@ -204,12 +218,14 @@ PlaneSum AsPlaneSum(const Graph& graph, const Op& op) {
   *sum.attributes.mutable_depthwise_conv2d()->mutable_window() = PlaneWindow();
   Tensor weights = graph.tensors[op.inputs[1]];
   weights.shape = {1, 1, plane, 1};
+  KeepOneScale(weights);
   weights.data =
       ConstantData(std::string(static_cast<size_t>(plane), (*weights.data)[0]));
   sum.inputs.push_back(std::move(weights));
   if (op.inputs.size() < 3 || op.inputs[2] == kNoTensor) return sum;
   Tensor bias = graph.tensors[op.inputs[2]];
   bias.shape = {1};
+  KeepOneScale(bias);
   bias.data = ConstantData(std::string(bias.data->substr(0, sizeof(int32_t))));
   sum.inputs.push_back(std::move(bias));
   return sum;

@@ -23,12 +23,13 @@ constexpr size_t kMaxTried = 512;
 class Planner {
  public:
   Planner(const Graph& graph, const Views& views,
-          const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-          const v1::TileRecipe& recipe,
+          const v1::Partition& partition, const std::vector<DrivenOp>& ops,
+          const v1::Machine& machine, const v1::TileRecipe& recipe,
           const std::vector<int64_t>& memory_bytes, int32_t ram,
           const RamOfTensor* ram_of, PlanCache& cache)
       : graph_(graph),
         views_(views),
+        partition_(partition),
         ops_(ops),
         machine_(machine),
         recipe_(recipe),
@@ -42,7 +43,8 @@ class Planner {
   absl::StatusOr<std::vector<v1::RegionPlan>> Run() {
     EK_ASSIGN_OR_RETURN(
         candidates_,
-        FindResidentCandidates(graph_, views_, ops_, machine_, maker_, ram_,
+        FindResidentCandidates(graph_, views_, partition_, ops_, machine_,
+                               maker_, ram_,
                                /*plane_sums=*/!recipe_.round_trips()));
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
       candidate_of_[candidates_[c].place] = c;
@@ -370,6 +372,7 @@ class Planner {
 
   const Graph& graph_;
   const Views& views_;
+  const v1::Partition& partition_;
   const std::vector<DrivenOp>& ops_;
   const v1::Machine& machine_;
   const v1::TileRecipe& recipe_;
@@ -394,12 +397,12 @@ google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
 }
 
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
-    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const v1::TileRecipe& recipe,
-    const std::vector<int64_t>& memory_bytes, int32_t ram,
-    const RamOfTensor* ram_of, PlanCache& cache) {
-  return Planner(graph, views, ops, machine, recipe, memory_bytes, ram, ram_of,
-                 cache)
+    const Graph& graph, const Views& views, const v1::Partition& partition,
+    const std::vector<DrivenOp>& ops, const v1::Machine& machine,
+    const v1::TileRecipe& recipe, const std::vector<int64_t>& memory_bytes,
+    int32_t ram, const RamOfTensor* ram_of, PlanCache& cache) {
+  return Planner(graph, views, partition, ops, machine, recipe, memory_bytes,
+                 ram, ram_of, cache)
       .Run();
 }
 

@@ -13,6 +13,7 @@
 #include "compiler/codegen/resident_candidates.h"
 #include "compiler/codegen/views.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 
@@ -29,10 +30,10 @@ namespace edgekiln::compiler {
 // to rearrange them. With `round_trips` of the recipe none stays. Errors are
 // those of the back ends. `cache` is of this graph, machine and recipe.
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
-    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const v1::TileRecipe& recipe,
-    const std::vector<int64_t>& memory_bytes, int32_t ram,
-    const RamOfTensor* ram_of, PlanCache& cache);
+    const Graph& graph, const Views& views, const v1::Partition& partition,
+    const std::vector<DrivenOp>& ops, const v1::Machine& machine,
+    const v1::TileRecipe& recipe, const std::vector<int64_t>& memory_bytes,
+    int32_t ram, const RamOfTensor* ram_of, PlanCache& cache);
 
 // The decisions that `recipe` has for the engine at that position of the
 // machine; empty if it has none.

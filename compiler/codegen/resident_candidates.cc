@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/host_orders.h"
 #include "compiler/codegen/in_place_ops.h"
 #include "compiler/codegen/plane_sums.h"
+#include "target/layout_parts.h"
 #include "target/memories.h"
 
 namespace edgekiln::compiler {
@@ -20,6 +23,7 @@ using Candidate = ResidentCandidate;
 class CandidateFinder {
  public:
   CandidateFinder(const Graph& graph, const Views& views,
+                  const v1::Partition& partition,
                   const std::vector<DrivenOp>& ops, const v1::Machine& machine,
                   const RegionMaker& maker, int32_t ram, bool plane_sums)
       : graph_(graph),
@@ -28,70 +32,34 @@ class CandidateFinder {
         machine_(machine),
         maker_(maker),
         ram_(ram),
-        plane_sums_(plane_sums) {}
+        plane_sums_(plane_sums),
+        orders_(HostOrders(graph, partition, views)),
+        dense_(graph.tensors.size(), false),
+        overwritten_(graph.tensors.size(), false),
+        on_host_(graph.tensors.size(), 0) {
+    if (plane_sums) return;
+    std::erase_if(orders_, [](const HostOrder& order) {
+      return order.kind == HostOrder::kChannels;
+    });
+  }
 
-  absl::StatusOr<std::vector<Candidate>> Run() const {
-    const std::vector<TensorId>& places = views_.places();
-    std::map<int32_t, int32_t> position_of;  // By op.
-    for (int32_t p = 0; p < std::ssize(ops_); ++p) {
-      position_of[ops_[p].op] = p;
-    }
-    // By place: its users, and under which tensor ids.
-    std::map<TensorId, std::vector<User>> uses;
-    std::vector<bool> elsewhere(graph_.tensors.size(), false);
-    std::vector<int32_t> summed(graph_.tensors.size(), 0);  // How often.
-    std::vector<bool> overwritten(graph_.tensors.size(), false);
-    for (const TensorId tensor : graph_.inputs) {
-      elsewhere[places[tensor]] = true;
-    }
-    for (const TensorId tensor : graph_.outputs) {
-      elsewhere[places[tensor]] = true;
-    }
-    for (int32_t i = 0; i < std::ssize(graph_.ops); ++i) {
-      const Op& op = graph_.ops[i];
-      if (views_.IsNothing(i)) continue;
-      const auto position = position_of.find(i);
-      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
-        for (const TensorId tensor : *tensors) {
-          if (tensor == kNoTensor ||
-              graph_.tensors[places[tensor]].is_constant()) {
-            continue;
-          }
-          if (position == position_of.end()) {
-            if (views_.IsInPlace(i)) {
-              overwritten[places[tensor]] = true;
-              continue;
-            }
-            if (plane_sums_ && tensors == &op.inputs &&
-                tensor == op.inputs[0] && IsPlaneSum(graph_, op)) {
-              ++summed[places[tensor]];
-              continue;
-            }
-            elsewhere[places[tensor]] = true;
-          } else {
-            uses[places[tensor]].push_back({position->second, tensor});
-          }
-        }
-      }
-    }
-    std::vector<Candidate> candidates;
-    for (const auto& [place, users] : uses) {
-      if (elsewhere[place]) continue;
+  absl::StatusOr<std::vector<Candidate>> Run() {
+    FindUses();
+    for (const auto& [place, users] : uses_) {
+      if (dense_[place]) continue;
       EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                           CandidateOf(place, users));
       if (!candidate) continue;
-      candidate->leaves = summed[place] > 0 || overwritten[place];
-      const v1::Layout& layout = candidate->layouts[0];
-      if ((candidate->leaves && !candidate->arranged) ||
-          (summed[place] > 0 && overwritten[place]) ||
-          (summed[place] > 0 &&
-           !CanLeave(layout, users.size() + summed[place])) ||
-          (overwritten[place] && !LiesWithoutGaps(layout))) {
-        continue;
-      }
-      candidates.push_back(*std::move(candidate));
+      EK_RETURN_IF_ERROR(ArrangeForHost(users, *candidate));
+      candidates_.emplace(place, *std::move(candidate));
     }
-    return candidates;
+    HostLayouts layouts = LayoutsOnHost();
+    SettleLayouts(graph_, orders_, dense_, layouts);
+    std::vector<Candidate> found;
+    for (auto& [place, candidate] : candidates_) {
+      if (!dense_[place]) found.push_back(std::move(candidate));
+    }
+    return found;
   }
 
  private:
@@ -100,11 +68,138 @@ class CandidateFinder {
     TensorId tensor = kNoTensor;
   };
 
+  // Finds the users of places, and which must be dense: those of the caller,
+  // and of host ops that know no other order.
+  void FindUses() {
+    const std::vector<TensorId>& places = views_.places();
+    std::map<int32_t, int32_t> position_of;  // By op.
+    for (int32_t p = 0; p < std::ssize(ops_); ++p) {
+      position_of[ops_[p].op] = p;
+    }
+    std::set<int32_t> ordered;  // Ops.
+    for (const HostOrder& order : orders_) {
+      ordered.insert(order.op);
+      for (const TensorId place : order.places) ++on_host_[place];
+    }
+    for (const TensorId tensor : graph_.inputs) dense_[places[tensor]] = true;
+    for (const TensorId tensor : graph_.outputs) dense_[places[tensor]] = true;
+    for (int32_t i = 0; i < std::ssize(graph_.ops); ++i) {
+      const Op& op = graph_.ops[i];
+      if (views_.IsNothing(i)) continue;
+      const auto position = position_of.find(i);
+      if (position == position_of.end() && plane_sums_ &&
+          IsPlaneSum(graph_, op)) {
+        sums_.push_back(i);
+        if (!ordered.contains(i)) ++on_host_[places[op.inputs[0]]];
+        continue;
+      }
+      if (ordered.contains(i)) continue;
+      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+        for (const TensorId tensor : *tensors) {
+          if (tensor == kNoTensor ||
+              graph_.tensors[places[tensor]].is_constant()) {
+            continue;
+          }
+          if (position != position_of.end()) {
+            uses_[places[tensor]].push_back({position->second, tensor});
+          } else if (views_.IsInPlace(i)) {
+            overwritten_[places[tensor]] = true;
+          } else {
+            dense_[places[tensor]] = true;
+          }
+        }
+      }
+    }
+  }
+
+  // If host ops use the place, too, gives it a layout that suits them: it never
+  // stays. Without one it is dense.
+  absl::Status ArrangeForHost(const std::vector<User>& users,
+                              Candidate& candidate) {
+    const TensorId place = candidate.place;
+    candidate.leaves = on_host_[place] > 0 || overwritten_[place];
+    if (!candidate.leaves) return absl::OkStatus();
+    if (!candidate.arranged) {
+      dense_[place] = true;
+      return absl::OkStatus();
+    }
+    v1::Layout& layout = candidate.layouts[0];
+    if (LiesWithoutGaps(layout)) return absl::OkStatus();
+    std::optional<v1::Layout> closer = target::WithoutGaps(layout);
+    bool taken = closer.has_value();
+    if (taken) {
+      EK_ASSIGN_OR_RETURN(taken, TakenAlike(users, layout, *closer));
+    }
+    if (taken) {
+      layout = *std::move(closer);
+    } else {
+      dense_[place] = true;
+    }
+    return absl::OkStatus();
+  }
+
+  // The layouts of places that host ops use, too, before these agree. Sums over
+  // planes come first; what they make is dense.
+  HostLayouts LayoutsOnHost() {
+    for (const int32_t sum : sums_) {
+      const TensorId input = views_.places()[graph_.ops[sum].inputs[0]];
+      const TensorId output = views_.places()[graph_.ops[sum].outputs[0]];
+      const auto found = candidates_.find(input);
+      if (found != candidates_.end() &&
+          LiesInPlanes(found->second.layouts[0])) {
+        dense_[output] = true;
+        if (overwritten_[input] || !CanLeave(found->second)) {
+          dense_[input] = true;
+        }
+      } else if (std::none_of(
+                     orders_.begin(), orders_.end(),
+                     [&](const HostOrder& each) { return each.op == sum; })) {
+        dense_[input] = true;
+        dense_[output] = true;
+      }
+    }
+    HostLayouts layouts;
+    for (const auto& [place, candidate] : candidates_) {
+      if (candidate.leaves) layouts[place] = candidate.layouts[0];
+    }
+    return layouts;
+  }
+
   // Whether a host op can read planes that have so many users. It reverses
   // groups that planes share in place, so that nothing else may read them.
-  static bool CanLeave(const v1::Layout& layout, size_t users) {
-    return LiesInPlanes(layout) &&
-           (users == 2 || SharedGroupsOf(layout, layout.size_bytes()).empty());
+  bool CanLeave(const Candidate& candidate) const {
+    const TensorId place = candidate.place;
+    const v1::Layout& planes = candidate.layouts[0];
+    return std::ssize(uses_.at(place)) + on_host_[place] == 2 ||
+           SharedGroupsOf(planes, planes.size_bytes()).empty();
+  }
+
+  // Whether all users can have the place in the layout `other` in system
+  // memory, and no more of them need the host's code than for `layout`.
+  absl::StatusOr<bool> TakenAlike(const std::vector<User>& users,
+                                  const v1::Layout& layout,
+                                  const v1::Layout& other) const {
+    EK_ASSIGN_OR_RETURN(const bool taken, AllTake(users, other, ram_));
+    if (!taken) return false;
+    for (const User& user : users) {
+      EK_ASSIGN_OR_RETURN(const bool needed, NeedsRearranging(user, other));
+      if (!needed) continue;
+      EK_ASSIGN_OR_RETURN(const bool before, NeedsRearranging(user, layout));
+      if (!before) return false;
+    }
+    return true;
+  }
+
+  absl::StatusOr<bool> NeedsRearranging(const User& user,
+                                        const v1::Layout& layout) const {
+    Budget::Border border;
+    border.tensor = maker_.storage()[user.tensor];
+    border.memory = ram_;
+    border.layout = layout;
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        BackendOf(user.position));
+    return backend->NeedsRearranging(RegionAt(user.position), border, machine_,
+                                     ops_[user.position].engine);
   }
 
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
@@ -158,17 +253,10 @@ class CandidateFinder {
     if (!views_.OthersOf(candidate.place).empty()) return false;
     bool needed = false;
     for (const User& user : users) {
-      Budget::Border border;
-      border.tensor = maker_.storage()[user.tensor];
-      border.memory = ram_;
-      const auto dense = views_.InDensePlace(border.tensor);
+      const auto dense = views_.InDensePlace(maker_.storage()[user.tensor]);
       if (!dense) return false;
-      border.layout = *dense;
-      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                          BackendOf(user.position));
-      needed = needed ||
-               backend->NeedsRearranging(RegionAt(user.position), border,
-                                         machine_, ops_[user.position].engine);
+      EK_ASSIGN_OR_RETURN(const bool here, NeedsRearranging(user, *dense));
+      needed = needed || here;
     }
     if (!needed) return false;
     return AllTake(users, candidate.layouts[0], ram_);
@@ -225,6 +313,16 @@ class CandidateFinder {
   const RegionMaker& maker_;
   const int32_t ram_;
   const bool plane_sums_;
+  std::vector<HostOrder> orders_;
+  std::vector<int32_t> sums_;  // Host ops that may read planes.
+  // By place: its users, and under which tensor ids.
+  std::map<TensorId, std::vector<User>> uses_;
+  std::map<TensorId, Candidate> candidates_;  // By place.
+  // By place: no engine's layout; overwritten by ops in place; how often other
+  // host ops use it.
+  std::vector<bool> dense_;
+  std::vector<bool> overwritten_;
+  std::vector<int64_t> on_host_;
 };
 
 }  // namespace
@@ -239,10 +337,11 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 }
 
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
-    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const RegionMaker& maker, int32_t ram,
-    bool plane_sums) {
-  return CandidateFinder(graph, views, ops, machine, maker, ram, plane_sums)
+    const Graph& graph, const Views& views, const v1::Partition& partition,
+    const std::vector<DrivenOp>& ops, const v1::Machine& machine,
+    const RegionMaker& maker, int32_t ram, bool plane_sums) {
+  return CandidateFinder(graph, views, partition, ops, machine, maker, ram,
+                         plane_sums)
       .Run();
 }
 

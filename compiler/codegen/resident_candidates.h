@@ -13,6 +13,7 @@
 #include "compiler/engines/backend.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/layout.pb.h"
+#include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::compiler {
@@ -42,8 +43,8 @@ struct ResidentCandidate {
   // If it does not stay, it lies in system memory in the chosen layout, not
   // densely: the host's code would have to rearrange it.
   bool arranged = false;
-  // A host op uses it there, too (plane_sums.h, in_place_ops.h): it never
-  // stays.
+  // A host op uses it there, too (plane_sums.h, in_place_ops.h,
+  // host_orders.h): it never stays.
   bool leaves = false;
 };
 
@@ -53,12 +54,13 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 
 // By rising place, each with its first layout chosen. `ops` are in order of
 // execution; `maker` makes regions of `graph`; `ram` is the system memory of
-// what does not stay. With `plane_sums`, sums on the host may read places in an
-// engine's layout; ops in place always may. Errors are those of the back ends.
+// what does not stay. With `plane_sums`, pools on the host may work on places
+// in an engine's layout; ops that work element by element always may. Errors
+// are those of the back ends.
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
-    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
-    const v1::Machine& machine, const RegionMaker& maker, int32_t ram,
-    bool plane_sums);
+    const Graph& graph, const Views& views, const v1::Partition& partition,
+    const std::vector<DrivenOp>& ops, const v1::Machine& machine,
+    const RegionMaker& maker, int32_t ram, bool plane_sums);
 
 }  // namespace edgekiln::compiler
 

@@ -27,11 +27,8 @@ std::string TitleOf(const std::vector<PageReport>& reports) {
 }  // namespace
 
 absl::StatusOr<std::string> ReportPage(const std::vector<PageReport>& reports,
-                                       absl::string_view fewer) {
-  return HtmlPage(web::ReportPage(), TitleOf(reports), PageData(reports),
-                  reports.size() > 1
-                      ? fewer
-                      : "take another format: CSV and JSON have no such limit");
+                                       absl::string_view fix) {
+  return HtmlPage(web::ReportPage(), TitleOf(reports), PageData(reports), fix);
 }
 
 }  // namespace edgekiln

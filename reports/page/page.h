@@ -14,10 +14,9 @@ namespace edgekiln {
 // Reports to look at, as one HTML file that loads nothing: data, style and
 // scripts are inside, and its Content-Security-Policy allows only these. The
 // same reports give the same bytes. The first report is the one that others are
-// compared with. At least one report. Errors: those of HtmlPage(); `fewer` says
-// how to give fewer reports.
+// compared with. At least one report. Errors: those of HtmlPage().
 absl::StatusOr<std::string> ReportPage(const std::vector<PageReport>& reports,
-                                       absl::string_view fewer);
+                                       absl::string_view fix);
 
 }  // namespace edgekiln
 

@@ -70,6 +70,7 @@ constexpr int kCheckThreads = 2;
 // they are while the system has no thread to give.
 constexpr int kClientThreads = 512;
 constexpr int kWorkerThreads = 2048;
+
 uint64_t NewSeed() {
   std::random_device random;
   return (uint64_t{random()} << 32) | random();

@@ -1,8 +1,8 @@
 #ifndef EK_SERVER_DAEMON_HEALTH_WATCH_H_
 #define EK_SERVER_DAEMON_HEALTH_WATCH_H_
 
-// Looks at the daemon again and again and tells gRPC's health services what it
-// finds: state folder, room on the disk, ports, workers.
+// Polls what the daemon needs (state folder, room on the disk, ports, workers)
+// and publishes it to gRPC's health services.
 
 #include <functional>
 #include <string>
@@ -33,7 +33,8 @@ struct HealthSources {
   Listener& workers;
 };
 
-// Thread-safe. Sources, `clock` and `log` must outlive it.
+// Update() and Ready() are thread-safe; Start() and Stop() are for the owner.
+// Sources, `clock` and `log` must outlive it.
 class HealthWatch {
  public:
   HealthWatch(HealthSources sources, Clock& clock, Logger& log);

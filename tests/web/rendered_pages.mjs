@@ -26,6 +26,8 @@ async function opensReport(page, { address, job, hostile }) {
   equal(digits(await tile.innerText()), cyclesOf(report), "cycles of the whole report");
   equal(await page.locator("#layers tbody tr").count(), report.layers.length,
     "a row for each layer");
+  const refused = await page.evaluate(() => fetch("/v1/jobs").then(() => false, () => true));
+  check(refused, "the page cannot ask the daemon");
   const origin = await page.evaluate(() => self.origin);
   equal(origin, "null", "the page has no origin that could ask the daemon");
   await fits(page, "a report of the daemon");
@@ -126,7 +128,7 @@ export async function checkRendered(browser, dashboard, shots) {
       if (shots) await page.screenshot({ path: `${shots}/choice_${width}.png` });
     });
   }
-  await withPage(browser, { origin: address }, async (page) => {
+  await withPage(browser, { origin: address, bearable: /Content Security Policy/ }, async (page) => {
     await opensReport(page, dashboard);
     await downloads(page, dashboard);
     await comparesByClicking(page, dashboard);

@@ -55,8 +55,10 @@ function choose(next: Chosen[]) {
   }
   for (const box of document.querySelectorAll<HTMLInputElement>("input[data-reports]")) {
     const names = (box.dataset.reports || "").split(" ");
-    box.checked = names.every(isChosen);
-    box.disabled = !box.checked && next.length >= MOST;
+    const missing = names.filter((name) => !isChosen(name)).length;
+    box.checked = missing === 0;
+    box.indeterminate = missing > 0 && missing < names.length;
+    box.disabled = next.length + missing > MOST;
   }
   drawBar();
 }

@@ -81,8 +81,8 @@ absl::Status TilingSearch::MakeBranches(TilingCosts& costs,
   return absl::OkStatus();
 }
 
-// Of any choice of buffers for `work`, if computing takes `compute_cycles`: at
-// least this.
+// Lower bound on the cycles of `work`, whatever its buffers, if computing takes
+// `compute_cycles`.
 int64_t TilingSearch::LeastCycles(const Work& work, int64_t compute_cycles,
                                   const TilingQuery& query) const {
   if (query.serial || chip_.blocking_dma()) {

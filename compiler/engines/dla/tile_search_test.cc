@@ -81,6 +81,35 @@ void ForEachCandidate(const TilingCosts& costs, Visit visit) {
   }
 }
 
+TEST(TilingSearchTest, WithoutOverlapToo) {
+  const std::vector<Chip> chips = TestChips();
+  Rng rng(19);
+  int found_some = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Chip& chip = chips[round % 2];
+    const Layer layer = RandomLayer(rng);
+    TilingQuery query;
+    query.serial = true;
+    query.budget_bytes = rng.InRange(20, 1200);
+    TilingCosts costs(chip, layer, {});
+    std::optional<TilingCost> best;
+    ForEachCandidate(costs, [&](const Candidate& candidate) {
+      const auto cost = CostOf(chip, layer, costs.TilingOf(candidate),
+                               costs.WorkOf(candidate, query.residency),
+                               costs.ComputeCycles(candidate).value(), query);
+      if (cost && (!best || *cost < *best)) best = cost;
+    });
+    TilingSearch search(chip, layer);
+    const auto found = search.BestSerial(query.budget_bytes).value();
+    ASSERT_EQ(found.has_value(), best.has_value()) << "round " << round;
+    if (!best) continue;
+    ++found_some;
+    EXPECT_EQ(found->cycles, best->cycles) << "round " << round;
+    EXPECT_EQ(found->dma_bytes, best->dma_bytes) << "round " << round;
+  }
+  EXPECT_GT(found_some, 50);
+}
+
 TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
   const std::vector<Chip> chips = TestChips();
   Rng rng(18);

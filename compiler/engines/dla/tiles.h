@@ -82,7 +82,7 @@ struct Tiles {
   absl::flat_hash_map<TensorId, int32_t> last_use;
 };
 
-// Of an operand of some layer.
+// The largest number of buffers that any operand of any layer has.
 int MostBuffers(const Tiles& tiles);
 
 // `storage` as StorageOf() gives it.

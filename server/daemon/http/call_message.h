@@ -27,7 +27,8 @@ std::unique_ptr<google::protobuf::Message> NewMessage(
 
 // A request of `method`: what `body` says, as JSON unless it is empty, and then
 // `fields`, by name: numbers, texts, booleans and enums ("model-explorer" for
-// MODEL_EXPLORER), and lists of texts, which may come again. Errors: INVALID_ARGUMENT, BAD_REQUEST.
+// MODEL_EXPLORER), and lists of texts, which may come again. Errors:
+// INVALID_ARGUMENT, BAD_REQUEST.
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeRequest(
     const google::protobuf::MethodDescriptor& method, const HttpFields& fields,
     const std::string& body);

@@ -220,8 +220,11 @@ MHD_Result Exchange::Continue(const char* data, size_t* size) {
       if (dropped_bytes_ > kMaxDroppedBytes) return MHD_NO;
       *size = 0;
       return MHD_YES;
-    case State::kCalling:
-      return Send(answer_);
+    case State::kCalling: {
+      const MHD_Result sent = Send(answer_);
+      answer_ = HttpAnswer();  // libmicrohttpd has its own copy.
+      return sent;
+    }
     case State::kAnswered:
       *size = 0;
       return MHD_YES;

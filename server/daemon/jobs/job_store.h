@@ -100,6 +100,7 @@ class JobStore {
   void HalveMemory() {
     answers_.HalveMemory();
     events_.HalveMemory();
+    recent_.DropAll();
   }
   // What was lost when the store was opened; "" if nothing was.
   const std::string& loss() const { return loss_; }
@@ -126,7 +127,7 @@ class JobStore {
   // Tells the file names of blobs that must stay while their jobs are kept.
   absl::Status ForEachBlob(
       const std::function<void(const std::string& name)>& tell);
-  // Whether Events() of that job is answered from memory.
+  // Whether all events of that job are in memory.
   bool HasEventsAtHand(const std::string& id) {
     return events_.Find(id) != nullptr;
   }
@@ -134,7 +135,7 @@ class JobStore {
   // where they exceed kMaxEventsBytes together.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const std::string& id,
                                                    int64_t after, int limit);
-  // Between these, new events of the job are at hand for Events().
+  // While followed, a job's new events are kept in memory for Events().
   void Follow(const std::string& id) { recent_.Follow(id); }
   void Unfollow(const std::string& id) { recent_.Unfollow(id); }
 

@@ -3,6 +3,22 @@
 #include <algorithm>
 
 namespace edgekiln::server {
+namespace {
+
+// What a parsed event takes in memory for each byte on the wire.
+constexpr size_t kSpread = 4;
+
+}  // namespace
+
+size_t RecentEvents::BytesOf(const v1::JobEvent& event) {
+  return sizeof(event) + kSpread * event.ByteSizeLong();
+}
+
+void RecentEvents::Clear(Job& job) {
+  bytes_ -= job.bytes;
+  job.bytes = 0;
+  job.events.clear();
+}
 
 void RecentEvents::Follow(const std::string& id) {
   MutexLock lock(mutex_);
@@ -12,7 +28,9 @@ void RecentEvents::Follow(const std::string& id) {
 void RecentEvents::Unfollow(const std::string& id) {
   MutexLock lock(mutex_);
   const auto job = jobs_.find(id);
-  if (job != jobs_.end() && --job->second.followers == 0) jobs_.erase(job);
+  if (job == jobs_.end() || --job->second.followers > 0) return;
+  Clear(job->second);
+  jobs_.erase(job);
 }
 
 void RecentEvents::Add(const std::string& id,
@@ -24,24 +42,30 @@ void RecentEvents::Add(const std::string& id,
   for (const v1::JobEvent& event : events) {
     if (!job.events.empty() &&
         event.sequence() != job.events.back().sequence() + 1) {
-      job.events.clear();
-      job.bytes = 0;
+      Clear(job);
     }
-    job.bytes += event.ByteSizeLong();
+    job.bytes += BytesOf(event);
+    bytes_ += BytesOf(event);
     job.events.push_back(event);
   }
   while (job.bytes > kKeptBytes) {
-    job.bytes -= job.events.front().ByteSizeLong();
+    const size_t bytes = BytesOf(job.events.front());
+    job.bytes -= bytes;
+    bytes_ -= bytes;
     job.events.pop_front();
   }
+  if (bytes_ > kAllKeptBytes) Clear(job);
 }
 
 void RecentEvents::Drop(const std::string& id) {
   MutexLock lock(mutex_);
   const auto job = jobs_.find(id);
-  if (job == jobs_.end()) return;
-  job->second.events.clear();
-  job->second.bytes = 0;
+  if (job != jobs_.end()) Clear(job->second);
+}
+
+void RecentEvents::DropAll() {
+  MutexLock lock(mutex_);
+  for (auto& [id, job] : jobs_) Clear(job);
 }
 
 std::vector<v1::JobEvent> RecentEvents::After(const std::string& id,
@@ -50,8 +74,8 @@ std::vector<v1::JobEvent> RecentEvents::After(const std::string& id,
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return {};
   const std::deque<v1::JobEvent>& events = found->second.events;
-  if (events.empty() || after + 1 < events.front().sequence() ||
-      after >= events.back().sequence()) {
+  if (events.empty() || after >= events.back().sequence() ||
+      after + 1 < events.front().sequence()) {
     return {};
   }
   const auto begin = events.begin() + (after + 1 - events.front().sequence());

@@ -63,12 +63,31 @@ TEST(RecentEventsTest, ForgetsWithTheLastFollowerAndWithTheJob) {
 TEST(RecentEventsTest, KeepsTheLatestWithoutGaps) {
   RecentEvents recent;
   recent.Follow("job");
-  recent.Add("job", Events(1, 20, /*bytes=*/10'000));
+  recent.Add("job", Events(1, 20, /*bytes=*/2'500));
   EXPECT_EQ(After(recent, 0), Sequences());
   EXPECT_EQ(After(recent, 14), (Sequences{15, 16, 17, 18, 19, 20}));
+  EXPECT_EQ(After(recent, std::numeric_limits<int64_t>::max()), Sequences());
   recent.Add("job", Events(22, 22));
   EXPECT_EQ(After(recent, 19), Sequences());
   EXPECT_EQ(After(recent, 21), (Sequences{22}));
+}
+
+TEST(RecentEventsTest, AllJobsTogetherAreBounded) {
+  RecentEvents recent;
+  int kept = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string id = absl::StrCat("job", i);
+    recent.Follow(id);
+    recent.Add(id, Events(1, 5, /*bytes=*/2'500));
+    kept += recent.After(id, 0, 100).empty() ? 0 : 1;
+  }
+  EXPECT_GT(kept, 50);
+  EXPECT_LT(kept, 250);
+  EXPECT_EQ(recent.After("job0", 0, 100).size(), 5u);
+  recent.DropAll();
+  EXPECT_TRUE(recent.After("job0", 0, 100).empty());
+  recent.Add("job0", Events(6, 6));
+  EXPECT_EQ(recent.After("job0", 5, 100).size(), 1u);
 }
 
 }  // namespace

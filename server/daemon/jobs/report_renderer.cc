@@ -1,5 +1,6 @@
 #include "server/daemon/jobs/report_renderer.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,6 +22,14 @@ namespace {
 using Request = v1::RenderReportRequest;
 
 constexpr char kFewer[] = "ask for fewer reports beside the first";
+constexpr char kElsewhere[] =
+    "make it with `edgekiln report html` or `report export`, which have no "
+    "such "
+    "limit";
+
+std::string FixFor(const v1::RenderReportRequest& request) {
+  return request.beside_size() > 0 ? kFewer : kElsewhere;
+}
 
 absl::Status BadRequest(absl::string_view reason, std::string what,
                         std::string where, std::string fix) {
@@ -93,14 +102,44 @@ absl::StatusOr<Name> ParseName(const std::string& text) {
 
 }  // namespace
 
+absl::Status ReportRenderer::Enter() {
+  const auto end =
+      std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(kPatience);
+  MutexLock lock(mutex_);
+  if (waiting_ < kMaxWaiting) {
+    ++waiting_;
+    while (running_ == kMaxAtOnce && changed_.WaitUntil(lock, end)) {
+    }
+    --waiting_;
+  }
+  if (running_ < kMaxAtOnce) {
+    ++running_;
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.fault = Fault::kQuota,
+                    .reason = "TOO_MANY_RENDERS",
+                    .what = "too many reports are being rendered",
+                    .where = "RenderReport",
+                    .limit = absl::StrCat(kMaxAtOnce, " at once"),
+                    .fix = "try again in a few seconds"});
+}
+
+void ReportRenderer::Leave() {
+  {
+    MutexLock lock(mutex_);
+    --running_;
+  }
+  changed_.NotifyAll();
+}
+
 absl::StatusOr<v1::Report> ReportRenderer::Load(const std::string& id,
-                                                int target,
-                                                int64_t& bytes_left) {
+                                                int target, Room& room) {
   const auto take = [&](int64_t bytes) {
-    bytes_left -= bytes;
-    if (bytes_left >= 0) return absl::OkStatus();
-    return TooLarge("the reports are too large together", kMaxReportBytes,
-                    kMaxReportBytes - bytes_left, kFewer);
+    room.used_bytes += bytes;
+    if (room.used_bytes <= room.limit_bytes) return absl::OkStatus();
+    return TooLarge("the reports are too large", room.limit_bytes,
+                    room.used_bytes, kElsewhere);
   };
   EK_ASSIGN_OR_RETURN(const Answer kept, get_(id, target));
   EK_RETURN_IF_ERROR(take(static_cast<int64_t>(kept->size())));
@@ -132,31 +171,23 @@ absl::StatusOr<v1::RenderedReport> ReportRenderer::Render(
     EK_ASSIGN_OR_RETURN(Name name, ParseName(text));
     names.push_back(std::move(name));
   }
-  const absl::Cleanup done = [this] { --running_; };
-  if (++running_ > kMaxAtOnce) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     {.fault = Fault::kInfra,
-                      .reason = "TOO_MANY_RENDERS",
-                      .what = "other reports are being made",
-                      .where = "RenderReport",
-                      .limit = absl::StrCat(kMaxAtOnce, " at once"),
-                      .fix = "come again in a second"});
-  }
+  EK_RETURN_IF_ERROR(Enter());
+  const absl::Cleanup done = [this] { Leave(); };
   std::vector<PageReport> reports;
-  int64_t bytes_left = kMaxReportBytes;
+  // JSON takes more than that, and is refused before it is made.
+  Room room{.limit_bytes = *format == ReportFormat::kJson ? kMaxAnswerBytes
+                                                          : kMaxReportBytes};
   for (const Name& name : names) {
-    EK_ASSIGN_OR_RETURN(v1::Report report,
-                        Load(name.job, name.target, bytes_left));
+    EK_ASSIGN_OR_RETURN(v1::Report report, Load(name.job, name.target, room));
     reports.push_back({.source = absl::StrCat("job ", name.job),
                        .report = std::move(report)});
   }
   EK_ASSIGN_OR_RETURN(ReportFile file,
-                      MakeReportFile(reports, *format, kFewer));
+                      MakeReportFile(reports, *format, FixFor(request)));
   const auto size = static_cast<int64_t>(file.content.size());
   if (size > kMaxAnswerBytes) {
     return TooLarge("the file would be too large for an answer",
-                    kMaxAnswerBytes, size,
-                    "make it with `edgekiln report export`");
+                    kMaxAnswerBytes, size, FixFor(request));
   }
   v1::RenderedReport rendered;
   rendered.set_content(std::move(file.content));

@@ -3,13 +3,16 @@
 
 // Reports of jobs as files for people and other programs (reports/).
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/mutex.h"
 #include "cache/blob_store.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
@@ -17,13 +20,14 @@
 namespace edgekiln::server {
 
 // Thread-safe. A page takes up to 100 ms of a processor, and memory, so that
-// few are made at once.
+// few are made at once; further requests wait for a moment.
 class ReportRenderer {
  public:
-  // At once; whoever asks for one more is refused.
   static constexpr int kMaxAtOnce = 2;
+  static constexpr int kMaxWaiting = 16;
+  static constexpr absl::Duration kPatience = absl::Seconds(2);
   // Of all reports of a request together, serialized.
-  static constexpr int64_t kMaxReportBytes = int64_t{16} << 20;
+  static constexpr int64_t kMaxReportBytes = int64_t{8} << 20;
 
   // JobStore::GetReport().
   using GetReport =
@@ -38,12 +42,24 @@ class ReportRenderer {
       const v1::RenderReportRequest& request);
 
  private:
+  // For the reports of a request.
+  struct Room {
+    int64_t limit_bytes = 0;
+    int64_t used_bytes = 0;
+  };
+
+  // OK once it may begin; Leave() then ends it. TOO_MANY_RENDERS.
+  absl::Status Enter();
+  void Leave();
   absl::StatusOr<v1::Report> Load(const std::string& id, int target,
-                                  int64_t& bytes_left);
+                                  Room& room);
 
   const GetReport get_;
   cache::BlobStore& blobs_;
-  std::atomic<int> running_{0};
+  Mutex mutex_;
+  CondVar changed_;
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace edgekiln::server

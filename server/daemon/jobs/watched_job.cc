@@ -35,8 +35,8 @@ absl::StatusOr<WatchedJob::Events> WatchedJob::After(int64_t after,
 WatchedJob::Events WatchedJob::Kept(int64_t after, size_t limit) {
   Events events;
   MutexLock lock(mutex_);
-  if (kept_.empty() || after + 1 < kept_.front()->sequence ||
-      after >= kept_.back()->sequence) {
+  if (kept_.empty() || after >= kept_.back()->sequence ||
+      after + 1 < kept_.front()->sequence) {
     return events;
   }
   const auto skipped = static_cast<size_t>(after + 1 - kept_.front()->sequence);
