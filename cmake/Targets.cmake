@@ -152,13 +152,14 @@ function(edgekiln_web_test name source)
   if(NOT EK_BUILD_TESTS)
     return()
   endif()
+  cmake_path(ABSOLUTE_PATH source)
   add_test(NAME ${name}
     COMMAND /bin/sh -c
       "command -v node >/dev/null || { echo 'SKIPPED: no node'; exit 77; }; \
 command -v \"$1\" >/dev/null || { echo 'SKIPPED: no esbuild'; exit 77; }; \
 script=$(\"$1\" \"$0\" --bundle --platform=node --log-level=warning) && \
 printf '%s' \"$script\" | node -"
-      "${CMAKE_CURRENT_SOURCE_DIR}/${source}" "${EK_ESBUILD}")
+      "${source}" "${EK_ESBUILD}")
   set_tests_properties(${name} PROPERTIES
     LABELS web TIMEOUT 60 SKIP_RETURN_CODE 77)
 endfunction()

@@ -67,8 +67,8 @@ class StageInputs {
       absl::string_view role) const;
 
   // Brings all blobs with these roles at once, where they come from a source:
-  // for a stage that surely reads them, as each round trip to the source costs as
-  // much as a small stage.
+  // for a stage that surely reads them, as each round trip to the source costs
+  // as much as a small stage.
   absl::Status Fetch(std::initializer_list<absl::string_view> roles) const;
 
   // The only blob with that role, as a message.

@@ -85,10 +85,13 @@ class Terminal:
                     struct.pack("HHHH", HEIGHT, columns, 0, 0))
 
     def read(self, until=None):
-        """Until the output has it, or to the end."""
+        """Until the output has it (a pattern, or what a function says of the
+        output), or to the end."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
-            if until and re.search(until, self.output):
+            if callable(until) and until(self.output):
+                return True
+            if isinstance(until, str) and re.search(until, self.output):
                 return True
             if not select.select([self.ours], [], [], 0.1)[0]:
                 continue
@@ -152,13 +155,21 @@ def check_narrower(check, edgekiln, few, environment):
     terminal = Terminal([edgekiln, *few], environment, 120)
     check(terminal.read(r"CELL"), "rows come", terminal.output)
     terminal.resize(60)
-    time.sleep(0.5)  # What was on its way is of the old window.
-    terminal.read(r"\d+/\d+ \(\d+ %\)")
-    before = len(terminal.output)
+    resized = len(terminal.output)
+
+    def widths(output):
+        lines = re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "\n", output).split("\n")
+        return max(map(len, lines))
+
+    # Some of what comes now was on its way, and is of the old window.
+    def narrow(output):
+        drawn = UP.split(output[resized:])[::2]
+        return len(drawn) > 2 and widths(drawn[-2]) <= 60
+    check(terminal.read(narrow), "it is drawn anew", terminal.output)
+    before = resized + terminal.output[resized:].rfind("\x1b[")
     check(terminal.finish() == 0, "the sweep ends well", terminal.output)
-    after = re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "\n", terminal.output[before:])
-    check(max(len(line) for line in after.split("\n")) <= 60,
-          "60 columns once it is narrower", after)
+    after = terminal.output[before:]
+    check(widths(after) <= 60, "60 columns once it is narrower", after)
 
 
 def check_interrupts(check, edgekiln, many, environment):
