@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 
 namespace edgekiln::client::lsp {
 namespace {
@@ -63,20 +62,20 @@ TEST_F(FileFinderTest, AFolderIsNotAFile) {
 class SlowFiles final : public FileSystem {
  public:
   absl::StatusOr<FileInfo> Stat(const std::string& path) override {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     ++asked_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return open_; });
+    changed_.NotifyAll();
+    while (!open_) changed_.Wait(lock);
     return absl::NotFoundError(path);
   }
   void WaitUntilAsked() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return asked_ > 0; });
+    MutexLock lock(mutex_);
+    while (asked_ == 0) changed_.Wait(lock);
   }
   void LetGo() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     open_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Open(const std::string&,
@@ -113,24 +112,24 @@ class SlowFiles final : public FileSystem {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int asked_ = 0;
-  bool open_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  int asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 TEST(FileFinderThreadTest, ASlowDiskHoldsNobodyUpAndOnlyTheNewestCounts) {
   SlowFiles files;
   std::vector<std::string> told;
   {
-    std::mutex mutex;
-    std::condition_variable changed;
+    Mutex mutex;
+    CondVar changed;
     const std::unique_ptr<FileFinder> finder =
         NewFileFinder(files, [&](FilesAnswer answer) {
-          const std::lock_guard<std::mutex> lock(mutex);
+          MutexLock lock(mutex);
           told.push_back(absl::StrCat(answer.uri, " ", answer.paths.at(0), " ",
                                       answer.missing.size()));
-          changed.notify_all();
+          changed.NotifyAll();
         });
     finder->Find({.uri = "a", .folder = "/", .paths = {"1"}});
     files.WaitUntilAsked();
@@ -138,8 +137,8 @@ TEST(FileFinderThreadTest, ASlowDiskHoldsNobodyUpAndOnlyTheNewestCounts) {
     finder->Find({.uri = "a", .folder = "/", .paths = {"3"}});
     finder->Find({.uri = "b", .folder = "/", .paths = {"4"}});
     files.LetGo();
-    std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock, [&] { return told.size() >= 3; });
+    MutexLock lock(mutex);
+    while (told.size() < 3) changed.Wait(lock);
   }
   EXPECT_THAT(told, testing::ElementsAre("a 1 1", "a 3 1", "b 4 1"));
 }

@@ -96,7 +96,7 @@ class DocsCommandsTest(unittest.TestCase):
             return 0
         done = subprocess.run(
             ["bash", "-xc", "\n".join(script)], env={**self.environment, "PATH": path},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, f"{page}\n{done.stdout[-4000:]}")
         return len(script) - 2
 
