@@ -167,7 +167,21 @@ async function sweepPage(page, rows) {
   check(kept > 0 && kept < done.length, "dragging along an axis keeps some", String(kept));
 }
 
-// `files`: {one, two: {html, reports, diff}, hostile, sweep: {html, rows}}.
+// A page whose head is drawn first: the rest follows, the part after `#` comes
+// into view, and nothing is missing on paper.
+async function largePage(page, { html, layers }) {
+  await page.goto(`${pathToFileURL(html).href}#stages`);
+  await page.locator("#stages").waitFor();
+  equal(await page.locator("#layers tbody tr").count(), layers, "a row for each layer");
+  const place = await page.locator("#stages").boundingBox();
+  check(place.y >= 0 && place.y < 900, "the part after # is in view", JSON.stringify(place));
+  await page.reload({ waitUntil: "commit" });
+  const printed = await page.pdf();
+  check(printed.length > 200 * layers, "all of it is printed", String(printed.length));
+}
+
+// `files`: {one, two: {html, reports, diff}, hostile, large: {html, layers},
+// sweep: {html, rows}}.
 export async function checkReportPages(browser, files, shots) {
   const origin = "file:///";
   const go = (page, file) => page.goto(pathToFileURL(file).href);
@@ -193,6 +207,7 @@ export async function checkReportPages(browser, files, shots) {
       "a hostile name is text");
     await fits(page, "hostile names");
   });
+  await withPage(browser, { origin }, (page) => largePage(page, files.large));
   for (const width of WIDTHS) {
     await withPage(browser, { origin, width, dark: width < 1000 }, async (page) => {
       await go(page, files.sweep.html);

@@ -18,6 +18,7 @@ import time
 import npm_packages
 
 HOSTILE = "<script>alert(1)</script>"
+LARGE = 400  # Layers; such a page shows its head first.
 MODEL = "mobilenet_v1_0.25_224_fp32.tflite"  # Takes a second.
 
 
@@ -70,7 +71,7 @@ class Farm:
 
 
 def make_pages(farm, source, folder):
-    """Pages of one report, of two, and of one whose names are hostile."""
+    """Pages of one report, of two, of one with hostile names, of a large one."""
     example = os.path.join(source, "docs", "example")
 
     def validate(recipe):
@@ -98,9 +99,16 @@ def make_pages(farm, source, folder):
     hostile_path = os.path.join(folder, "hostile.json")
     with open(hostile_path, "w") as file:
         json.dump(hostile, file)
+    large = json.loads(json.dumps(report_of(report)))
+    few = large["layers"]
+    large["layers"] = [dict(few[i % len(few)], id="%d/%s" % (i, few[i % len(few)]["id"]))
+                       for i in range(LARGE)]
+    large_path = os.path.join(folder, "large.json")
+    with open(large_path, "w") as file:
+        json.dump(large, file)
     pages = {}
     for name, inputs in (("one", [one]), ("two", [one, two]),
-                         ("hostile", [hostile_path])):
+                         ("hostile", [hostile_path]), ("large", [large_path])):
         pages[name] = os.path.join(folder, name + ".html")
         farm.run("report", "html", *inputs, "-o", pages[name])
     farm.run("sweep", os.path.join(example, "digits.onnx"), "--target",
@@ -117,7 +125,8 @@ def make_pages(farm, source, folder):
                 "reports": [report_of(report), report_of(other)],
                 "diff": {key: cycles.get(key, 0)
                          for key in ("a", "b", "change")}},
-        "hostile": pages["hostile"]}
+        "hostile": pages["hostile"],
+        "large": {"html": pages["large"], "layers": LARGE}}
 
 
 def start_job(farm, shared):

@@ -24,9 +24,8 @@ function contents() {
 }
 
 // `pressed`: by a button of the table of reports, which is drawn anew.
-function show(index: number, pressed = false) {
+function showBody(index: number, pressed = false) {
   const view = views[index];
-  byId("head").replaceChildren(...nodesOf(Summary.make(view)));
   const parts = [
     views.length > 1 && Compare.overview(views, index, (other) => show(other, true)),
     views.length > 1 && Compare.make(views, diffs, index),
@@ -40,4 +39,38 @@ function show(index: number, pressed = false) {
     "A thin space groups digits; KiB and MiB are powers of 1024.");
 }
 
-show(0);
+function showHead(index: number) {
+  byId("head").replaceChildren(...nodesOf(Summary.make(views[index])));
+}
+
+function show(index: number, pressed = false) {
+  showHead(index);
+  showBody(index, pressed);
+}
+
+// Calls `draw` once a frame has been drawn without it, or before the page is printed.
+function afterFrame(draw: () => void) {
+  let drawn = false;
+  const once = () => {
+    if (!drawn) draw();
+    drawn = true;
+  };
+  addEventListener("beforeprint", once);
+  requestAnimationFrame(() => setTimeout(once));
+}
+
+// A report of many layers shows its head first: the rest of a thousand takes a
+// second. The browser looks for the part after `#` before that exists.
+function showHeadFirst() {
+  showHead(0);
+  byId("foot").replaceChildren("The rest of the report is being drawn.");
+  afterFrame(() => {
+    showBody(0);
+    if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  });
+}
+
+const MANY_LAYERS = 200;
+const layers = views.reduce((sum, view) => sum + view.layers.length, 0);
+if (layers > MANY_LAYERS && !document.hidden) showHeadFirst();
+else show(0);
