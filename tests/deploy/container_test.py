@@ -115,11 +115,13 @@ def serve(buildah):
 def end(daemon):
     """The daemon itself, which is below buildah's own processes."""
     def below(pid):
-        try:
-            children = pathlib.Path(
-                f"/proc/{pid}/task/{pid}/children").read_text().split()
-        except OSError:
-            return []
+        """Each thread has children of its own, and buildah has many threads."""
+        children = []
+        for tasks in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                children += tasks.read_text().split()
+            except OSError:
+                pass
         return [*children, *(each for child in children for each in below(child))]
     for pid in below(daemon.pid):
         try:
