@@ -1,5 +1,8 @@
 #include "client/lsp/open_file.h"
 
+#include <cmath>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -14,16 +17,17 @@ namespace {
 
 constexpr char kFileScheme[] = "file://";
 
-// "(-3.2 %) " against the baseline; empty where nothing changed.
+// " (-3.2 %)" against the baseline, " (-56)" cycles where that would be 0.0 %;
+// empty where nothing changed.
 std::string ChangeText(const OpenFile& file) {
   if (!file.baseline_cycles.has_value() || *file.baseline_cycles <= 0 ||
       *file.baseline_cycles == file.figures->cycles) {
     return "";
   }
-  const double change =
-      100.0 *
-      static_cast<double>(file.figures->cycles - *file.baseline_cycles) /
-      static_cast<double>(*file.baseline_cycles);
+  const int64_t cycles = file.figures->cycles - *file.baseline_cycles;
+  const double change = 100.0 * static_cast<double>(cycles) /
+                        static_cast<double>(*file.baseline_cycles);
+  if (std::abs(change) < 0.05) return absl::StrFormat(" (%+d)", cycles);
   return absl::StrFormat(" (%+.1f %%)", change);
 }
 
