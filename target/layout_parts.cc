@@ -243,11 +243,26 @@ v1::Layout Canonical(const v1::Layout& layout) {
 }
 
 bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
-  v1::Layout x = Canonical(a);
-  v1::Layout y = Canonical(b);
-  x.clear_size_bytes();
-  y.clear_size_bytes();
-  return x.SerializeAsString() == y.SerializeAsString();
+  if (a.element_bits() != b.element_bits() ||
+      a.reversed_bytes() != b.reversed_bytes() ||
+      a.first_byte() != b.first_byte() ||
+      !std::equal(a.extents().begin(), a.extents().end(), b.extents().begin(),
+                  b.extents().end())) {
+    return false;
+  }
+  // Counts follow from the next digit's divide. That of the highest, merged
+  // from two, can be above what the extent lets it take.
+  const auto same = [](const Digit& x, const Digit& y) {
+    return x.divide == y.divide && x.stride == y.stride;
+  };
+  for (int axis = 0; axis < a.extents_size(); ++axis) {
+    const Digits of_a = DigitsOf(a, axis);
+    const Digits of_b = DigitsOf(b, axis);
+    if (!std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), same)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::optional<v1::Layout> WithoutGaps(const v1::Layout& layout) {

@@ -43,6 +43,36 @@ TEST(CanonicalTest, WhatLiesDenselyBecomesTheDenseLayout) {
   EXPECT_EQ(Canonical(Blocked(3, 5, 64, 16)).terms_size(), 4);
 }
 
+TEST(SamePlacesTest, HoweverItIsWritten) {
+  // The last block of the second axis is not full.
+  v1::Layout blocks;
+  blocks.add_extents(4);
+  blocks.add_extents(35);
+  blocks.set_element_bits(8);
+  v1::Layout dense = blocks;
+  const auto add = [](v1::Layout& layout, int axis, int64_t divide,
+                      int64_t modulo, int64_t stride) {
+    v1::Layout::Term& term = *layout.add_terms();
+    term.set_axis(axis);
+    term.set_divide(divide);
+    term.set_modulo(modulo);
+    term.set_stride_bytes(stride);
+  };
+  add(blocks, 1, 16, 0, 256);
+  add(blocks, 1, 1, 16, 16);
+  add(blocks, 0, 1, 0, 1);
+  blocks.set_size_bytes(768);
+  add(dense, 0, 1, 0, 1);
+  add(dense, 1, 1, 0, 16);
+  dense.set_size_bytes(548);
+  EXPECT_TRUE(SamePlaces(blocks, dense));
+  blocks.mutable_terms(0)->set_stride_bytes(272);
+  EXPECT_FALSE(SamePlaces(blocks, dense));
+  blocks.mutable_terms(0)->set_stride_bytes(256);
+  blocks.set_first_byte(1);
+  EXPECT_FALSE(SamePlaces(blocks, dense));
+}
+
 TEST(WithoutGapsTest, KeepsTheOrder) {
   v1::Layout blocks = Blocked(3, 5, 4, 16);
   blocks.set_reversed_bytes(4);

@@ -242,30 +242,48 @@ absl::StatusOr<bool> TileCosts::AreJobs(const TileSet& jobs) {
   return true;
 }
 
+absl::StatusOr<bool> TileCosts::IsPartOfRoom(const Role& role, const Cut& h,
+                                             const Cut& w, const Cut& tile,
+                                             const Cut& job) const {
+  const Operation& operation = placement_.operation;
+  EK_ASSIGN_OR_RETURN(const v1::Layout room,
+                      LayoutOf(placement_, role.job_operand,
+                               VariablesOf(operation, h, w, tile)));
+  const int64_t begin =
+      role.output ? job.begin - tile.begin : job.in_begin - tile.in_begin;
+  const int64_t size = role.output ? job.size() : job.in_size();
+  const auto part = target::PartOf(room, {0, 0, begin},
+                                   {room.extents(0), room.extents(1), size});
+  if (!part) return false;
+  EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                      LayoutOf(placement_, role.job_operand,
+                               VariablesOf(operation, h, w, job)));
+  return SameSteps(layout, part->layout);
+}
+
 // Jobs of a tile that is moved find their parts of it in its room.
-absl::StatusOr<bool> TileCosts::ArePartsOfRooms(const Role& role,
+absl::StatusOr<bool> TileCosts::ArePartsOfRooms(Role& role,
                                                 const TileSet& tiles,
                                                 const TileSet& jobs) const {
+  const bool out = role.output;
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& tile : tiles.c.kinds) {
-        EK_ASSIGN_OR_RETURN(const v1::Layout room,
-                            LayoutOf(placement_, role.job_operand,
-                                     VariablesOf(placement_.operation, h.first,
-                                                 w.first, tile.first)));
-        for (const Cut& c : jobs.c.cuts) {
-          if (c.begin < tile.first.begin || c.end > tile.first.end) continue;
-          const int64_t begin = role.output ? c.begin - tile.first.begin
-                                            : c.in_begin - tile.first.in_begin;
-          const int64_t size = role.output ? c.size() : c.in_size();
-          const auto part = target::PartOf(
-              room, {0, 0, begin}, {room.extents(0), room.extents(1), size});
-          if (!part) return false;
-          EK_ASSIGN_OR_RETURN(
-              const v1::Layout layout,
-              LayoutOf(placement_, role.job_operand,
-                       VariablesOf(placement_.operation, h.first, w.first, c)));
-          if (!SameSteps(layout, part->layout)) return false;
+      for (const CutAxis::Kind& kind : tiles.c.kinds) {
+        const Cut& tile = kind.first;
+        for (const Cut& job : jobs.c.cuts) {
+          if (job.begin < tile.begin || job.end > tile.end) continue;
+          const auto [place, is_new] = role.parts_of_rooms.try_emplace(
+              {out ? h.first.size() : h.first.in_size(),
+               out ? w.first.size() : w.first.in_size(),
+               out ? tile.size() : tile.in_size(),
+               out ? job.begin - tile.begin : job.in_begin - tile.in_begin,
+               out ? job.size() : job.in_size()},
+              false);
+          if (is_new) {
+            EK_ASSIGN_OR_RETURN(
+                place->second, IsPartOfRoom(role, h.first, w.first, tile, job));
+          }
+          if (!place->second) return false;
         }
       }
     }

@@ -96,6 +96,9 @@ class TileCosts {
     // lies.
     absl::flat_hash_map<Extents, bool> parts;
     absl::flat_hash_map<Extents, bool> direct;
+    // By extents of a room, and the first channel and their number of a job's
+    // part of it: whether the job finds it there.
+    absl::flat_hash_map<std::array<int64_t, 5>, bool> parts_of_rooms;
   };
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
@@ -114,17 +117,21 @@ class TileCosts {
   absl::StatusOr<std::optional<TileNeeds>> NeedsWith(const TileSet& tiles,
                                                      const TileSet& jobs);
   absl::StatusOr<bool> AreJobs(const TileSet& jobs);
-  absl::StatusOr<bool> ArePartsOfRooms(const Role& role, const TileSet& tiles,
+  absl::StatusOr<bool> ArePartsOfRooms(Role& role, const TileSet& tiles,
                                        const TileSet& jobs) const;
+  // Whether a job of channels `job` finds its part of the tile's room.
+  absl::StatusOr<bool> IsPartOfRoom(const Role& role, const Cut& h,
+                                    const Cut& w, const Cut& tile,
+                                    const Cut& job) const;
   absl::StatusOr<bool> FindsConstants(const Cut& c);
 
   const Placement& placement_;
   Role input_{
-      &placement_.input, target::JobOperand::kIn, false, {}, {}, {}, {}};
+      &placement_.input, target::JobOperand::kIn, false, {}, {}, {}, {}, {}};
   Role input2_{
-      &placement_.input2, target::JobOperand::kIn2, false, {}, {}, {}, {}};
+      &placement_.input2, target::JobOperand::kIn2, false, {}, {}, {}, {}, {}};
   Role output_{
-      &placement_.output, target::JobOperand::kOut, true, {}, {}, {}, {}};
+      &placement_.output, target::JobOperand::kOut, true, {}, {}, {}, {}, {}};
   absl::flat_hash_map<std::array<int64_t, 2>, ConstantRoom> constants_;
   absl::flat_hash_map<int64_t, MoveCost> constant_cycles_;  // By bytes.
   // Of constants in place: whether jobs of channels {begin, end} find theirs.
