@@ -6,8 +6,9 @@
 namespace edgekiln::client {
 
 absl::Status CheckFileNames(const CLI::App& app) {
-  for (const char* name : {"-o", "--data", "--calibration", "--timeline",
-                           "--csv", "--junit", "--markdown", "--sarif"}) {
+  for (const char* name :
+       {"-o", "--data", "--calibration", "--timeline", "--csv", "--junit",
+        "--markdown", "--sarif", "--quantization"}) {
     const CLI::Option* const option = app.get_option_no_throw(name);
     if (option == nullptr || option->count() == 0) continue;
     if (!option->results().front().empty()) continue;

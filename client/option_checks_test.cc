@@ -38,6 +38,8 @@ TEST(OptionChecksTest, NamesOfFilesAreNotEmpty) {
             "the FILE is empty");
   EXPECT_EQ(Refusal({"report", "baseline", "last", "-o", ""}),
             "the OUT.json is empty");
+  EXPECT_EQ(Refusal({"quantize", "m", "--quantization", ""}),
+            "the FILE is empty");
   EXPECT_EQ(Refusal({"quantize", "m", "-o", "x"}), "");
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/error.h"
 #include "base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "proto/convert.h"
@@ -18,6 +17,7 @@
 #include "server/deployed_model.h"
 #include "server/document_fit.h"
 #include "server/firmware_stages.h"
+#include "server/fit_check.h"
 #include "server/import_call.h"
 #include "server/job_report.h"
 #include "server/model_stages.h"
@@ -30,7 +30,6 @@
 #include "server/target_stages.h"
 #include "server/task_scope.h"
 #include "server/validate_request.h"
-#include "server/worker_limits.h"
 
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
@@ -115,6 +114,10 @@ class CompileJob {
   bool MakesIntegers() const {
     return WantsProgram(request_) || Wants(request_, v1::QUANTIZE);
   }
+  // What does not fit may be quantized all the same.
+  bool ChecksFit() const {
+    return WantsProgram(request_) || !Wants(request_, v1::QUANTIZE);
+  }
   Task<absl::Status> PrepareModel();
   Task<absl::Status> DescribeAll();
   Task<absl::Status> StartFitChecks();
@@ -138,17 +141,6 @@ class CompileJob {
   TaskScope beside_;             // The other targets, and news of cycles.
   JobResult result_;
 };
-
-// The user's error if the check found that the network cannot fit. It is there
-// to save time: where it could not be made, later stages find out themselves.
-Task<absl::Status> RefusalOf(const TargetRun& run) {
-  if (run.check_fit == nullptr) co_return absl::OkStatus();
-  const auto& checked = co_await ResultOf(run.check_fit);
-  const absl::Status fits = checked.status();
-  const auto detail = GetErrorDetail(fits);
-  const bool users = detail && detail->fault == Fault::kUser;
-  co_return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
-}
 
 bool Equal(const v1::QuantizationNeeds& a, const v1::QuantizationNeeds& b) {
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
@@ -202,7 +194,7 @@ Task<absl::Status> CompileJob::DescribeAll() {
           "the model computes in float16 or float64; its layers are shown in "
           "float32, the form that is compiled");
     }
-    const absl::Status refusal = co_await RefusalOf(run);
+    const absl::Status refusal = co_await FitRefusal(run);
     if (!refusal.ok()) *description.add_problems() = ErrorToProto(refusal);
   }
   co_return absl::OkStatus();
@@ -211,8 +203,6 @@ Task<absl::Status> CompileJob::DescribeAll() {
 // The first stage of each target, and what the later ones need to know of it.
 // Always OK.
 Task<absl::Status> CompileJob::StartFitChecks() {
-  // What does not fit may be quantized all the same.
-  const bool checks = WantsProgram(request_) || !Wants(request_, v1::QUANTIZE);
   for (TargetRun& run : runs_) {
     if (run.resolve == nullptr) {
       if (MakesIntegers()) anew_.Start(nullptr, run);
@@ -223,17 +213,12 @@ Task<absl::Status> CompileJob::StartFitChecks() {
     const auto& parts = (*resolved)->summary().target().parts();
     run.stages.set_parts({parts.begin(), parts.end()});
     const auto capabilities = Only(**resolved, "capabilities");
-    const auto machine = Only(**resolved, "machine");
-    if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
+    if (!capabilities.ok()) continue;  // Compile() tells.
     if (MakesIntegers()) anew_.Start(&*capabilities, run);
-    // Whether C code fits, its compiler says.
-    if (!checks || HasFirmware((*resolved)->summary().target())) continue;
-    v1::StageOptions options;
-    options.mutable_check_fit();
-    const v1::Offload offload = OffloadOf(request_);
-    if (offload != v1::ALL) options.mutable_check_fit()->set_offload(offload);
-    run.check_fit = run.stages.Start(
-        "check_fit", options, {model_.outline(), *capabilities, *machine});
+    if (!ChecksFit()) continue;
+    const bool quantizes =
+        model_.document() == nullptr && !model_.import().quantized();
+    StartFitCheck(request_, model_.outline(), quantizes, **resolved, run);
   }
   co_return absl::OkStatus();
 }
@@ -261,9 +246,13 @@ Task<absl::Status> CompileJob::AwaitFitChecks() {
     }
     if (run.status.ok()) run.status = co_await anew_.Decide(run);
     // What was checked is not what is compiled then.
-    if (run.status.ok() && !run.requantized) {
-      run.status = co_await RefusalOf(run);
+    if (run.status.ok() && run.requantized && ChecksFit()) {
+      StartFitCheck(request_, anew_.outline(), /*quantizes=*/true, **resolved,
+                    run);
     }
+  }
+  for (TargetRun& run : runs_) {
+    if (run.status.ok()) run.status = co_await FitRefusal(run);
   }
   co_return absl::OkStatus();
 }

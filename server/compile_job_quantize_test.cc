@@ -13,10 +13,12 @@
 namespace edgekiln::server {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 class QuantizeJobTest : public CompileJobTest {};
@@ -100,6 +102,28 @@ TEST_F(QuantizeJobTest, AModelThatCameQuantizedStaysAsItIs) {
   EXPECT_EQ(report.accuracy().value(), report.accuracy().reference_value());
   EXPECT_THAT(report.warnings(),
               ElementsAre(HasSubstr("calibration data is not used")));
+}
+
+// What is known before calibration is where layers of int8 are.
+TEST_F(QuantizeJobTest, Int16IsNotCheckedByTheInt8Form) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::COMPILE}, "", "samples=20");
+  request.mutable_options()->mutable_quantization()->set_activations(
+      v1::QuantizationConfig::ACTIVATIONS_INT16);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              AllOf(Contains("quantize"), Not(Contains("check_fit"))));
+  request.mutable_options()->clear_quantization();
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              AllOf(Contains("quantize"), Contains("check_fit")));
+  // A model that came quantized keeps its integers.
+  request =
+      Request("int8 net", {"conv;sram=64"}, {v1::COMPILE}, "", "samples=20");
+  request.mutable_options()->mutable_quantization()->set_activations(
+      v1::QuantizationConfig::ACTIVATIONS_INT16);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("check_fit"));
 }
 
 TEST_F(QuantizeJobTest, ExportsWhatQuantizeMade) {

@@ -42,8 +42,8 @@ TEST_F(RequantizeJobTest, WithoutDataTheIntegersKnowTheirRanges) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(
       leases_->TakeExecuted(),
-      ElementsAre("bundle", "check_fit", "count_cycles", "emit", "import",
-                  "partition", "quantize", "resolve_target", "set_io",
+      ElementsAre("bundle", "check_fit", "check_fit", "count_cycles", "emit",
+                  "import", "partition", "quantize", "resolve_target", "set_io",
                   "simplify", "synthesize_calibration", "tile", "unquantize"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "");
@@ -60,6 +60,16 @@ TEST_F(RequantizeJobTest, WithoutDataTheIntegersKnowTheirRanges) {
   EXPECT_THAT(bundle, HasSubstr("source<simplify"));
   EXPECT_THAT(bundle, HasSubstr("quantized_for { per_tensor"));
   EXPECT_THAT(bundle, Not(HasSubstr("ranges:")));
+}
+
+// Without that it would be quantized and cut into tiles first: minutes.
+TEST_F(RequantizeJobTest, WhatCannotFitIsRefusedBeforeItIsQuantized) {
+  const JobResult result =
+      Run(Request("int8 net", {"shifts per tensor;dwarf"}, {v1::COMPILE}));
+  EXPECT_EQ(result.status.message(), "check_fit: cannot fit");
+  EXPECT_THAT(leases_->TakeExecuted(),
+              AllOf(Contains("unquantize"), Contains("check_fit").Times(2),
+                    Not(Contains("quantize")), Not(Contains("tile"))));
 }
 
 TEST_F(RequantizeJobTest, CalibrationDataGiveBetterRanges) {
@@ -219,9 +229,11 @@ TEST_F(RequantizeJobTest, AFileThatChangesNothingIsToldOf) {
 // What was checked is not what is compiled.
 TEST_F(RequantizeJobTest, TheIntegersNeedNotFit) {
   EXPECT_TRUE(
-      Run(Request("int8 net", {"shifts;dwarf"}, {v1::COMPILE})).status.ok());
+      Run(Request("int8 net", {"shifts;dwarf for integers"}, {v1::COMPILE}))
+          .status.ok());
   EXPECT_FALSE(
-      Run(Request("int8 net", {"conv;dwarf"}, {v1::COMPILE})).status.ok());
+      Run(Request("int8 net", {"conv;dwarf for integers"}, {v1::COMPILE}))
+          .status.ok());
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ Task<absl::Status> Requantization::Decide(TargetRun& run) {
                          co_await ResultOf(run.unquantize));
   if (All(decided, "graph").empty()) co_return absl::OkStatus();
   EK_CO_ASSIGN_OR_RETURN(graph_, Only(decided, "graph"));
+  EK_CO_ASSIGN_OR_RETURN(outline_, Only(decided, "outline"));
   const std::vector<v1::Digest> ranges = All(decided, "statistics");
   if (!ranges.empty()) statistics_ = As("statistics", ranges[0]);
   run.requantized = decided.summary().unquantize().reason();

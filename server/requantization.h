@@ -39,6 +39,8 @@ class Requantization {
   Task<absl::Status> Decide(TargetRun& run);
   // Whether that holds for any target so far.
   bool exists() const { return !graph_.digest().hash().empty(); }
+  // Of the float network; if it exists.
+  const v1::BlobRef& outline() const { return outline_; }
   // Finds the ranges of the float network: from calibration data, else those
   // that its integers had, else from random inputs.
   Task<absl::Status> Calibrate();
@@ -58,6 +60,7 @@ class Requantization {
   const ModelStages& model_;
   StageSequence stages_;
   v1::BlobRef graph_;
+  v1::BlobRef outline_;
   v1::BlobRef statistics_;            // No digest: not known.
   std::vector<v1::BlobRef> samples_;  // Of the calibration data.
   std::vector<v1::BlobRef> trial_;    // Random inputs, where there are none.

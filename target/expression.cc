@@ -29,6 +29,16 @@ bool CeilDivide(int64_t a, int64_t b, int64_t* out) {
   return true;
 }
 
+std::string LiteralText(int64_t value) {
+  if (value >= 0) return absl::StrCat(value);
+  // The smallest one has no positive counterpart.
+  if (value == std::numeric_limits<int64_t>::min()) {
+    return absl::StrCat("minus(negative(", std::numeric_limits<int64_t>::max(),
+                        "), 1)");
+  }
+  return absl::StrCat("negative(", -value, ")");
+}
+
 }  // namespace
 
 // One evaluation. Recursion is as deep as the tree, which Compile() limits.
@@ -201,6 +211,48 @@ std::vector<int32_t> Expression::UsedVariables() const {
     }
   }
   return used;
+}
+
+std::optional<std::string> Expression::AsCalls(
+    absl::Span<const std::string> variables) const {
+  std::string out;
+  const auto root = static_cast<int32_t>(nodes_.size()) - 1;
+  if (!AppendCalls(root, variables, &out)) return std::nullopt;
+  return out;
+}
+
+bool Expression::AppendCalls(int32_t index,
+                             absl::Span<const std::string> variables,
+                             std::string* out) const {
+  const Node& node = nodes_[index];
+  switch (node.kind) {
+    case Kind::kLiteral:
+      absl::StrAppend(out, LiteralText(node.value));
+      return true;
+    case Kind::kVariable:
+      absl::StrAppend(out, variables[node.value]);
+      return true;
+    case Kind::kSumVariable:
+    case Kind::kSum:
+      return false;
+    default:
+      break;
+  }
+  static_assert(static_cast<int>(Kind::kSum) == 16);  // One name each.
+  constexpr const char* kFunctions[] = {
+      "",         "",        "",         "plus",   "minus", "times",
+      "negative", "ceildiv", "floordiv", "min",    "max",   "equal",
+      "unequal",  "less",    "at_most",  "select", ""};
+  absl::StrAppend(out, kFunctions[static_cast<int>(node.kind)]);
+  absl::string_view before = "(";
+  for (const int32_t operand : node.operand) {
+    if (operand < 0) continue;
+    absl::StrAppend(out, before);
+    before = ", ";
+    if (!AppendCalls(operand, variables, out)) return false;
+  }
+  absl::StrAppend(out, ")");
+  return true;
 }
 
 absl::StatusOr<std::string> ReplaceNames(absl::string_view text,

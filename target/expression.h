@@ -65,6 +65,14 @@ class Expression {
   std::vector<int32_t> UsedVariables() const;
   const std::string& text() const { return text_; }
 
+  // The expression as calls, for code in another language: "plus(a, times(b,
+  // 2))". variables[i] is what stands for slot i. The functions: plus, minus,
+  // times, negative, ceildiv, floordiv, min, max, equal, unequal, less,
+  // at_most, and select, which must not evaluate the operand that it does not
+  // choose. Nothing if there is a sum().
+  std::optional<std::string> AsCalls(
+      absl::Span<const std::string> variables) const;
+
  private:
   friend class ExpressionParser;
   friend class ExpressionEvaluator;
@@ -94,6 +102,9 @@ class Expression {
     int32_t operand[3] = {-1, -1, -1};  // Earlier nodes.
     int64_t value = 0;                  // Literal, slot, or depth of a sum.
   };
+
+  bool AppendCalls(int32_t index, absl::Span<const std::string> variables,
+                   std::string* out) const;
 
   std::vector<Node> nodes_;  // The last one is the root.
   std::string text_;

@@ -167,5 +167,23 @@ TEST(ExpressionTest, ReplacesNames) {
   EXPECT_FALSE(ReplaceNames("a +", replacement).ok());
 }
 
+TEST(ExpressionTest, IsPrintedAsCalls) {
+  const std::vector<std::string> variables = {"a", "b"};
+  const std::vector<Constant> constants = {
+      {"p", -7}, {"q", std::numeric_limits<int64_t>::min()}};
+  const auto calls = [&](absl::string_view text) {
+    return Expression::Compile(text, constants, variables)
+        ->AsCalls({"r[0]", "r[1]"});
+  };
+  EXPECT_EQ(calls("-a + 2 * (b - p)"),
+            "plus(negative(r[0]), times(2, minus(r[1], negative(7))))");
+  EXPECT_EQ(calls("select(a >= b, ceildiv(a, 2), floordiv(b, 3))"),
+            "select(at_most(r[1], r[0]), ceildiv(r[0], 2), floordiv(r[1], 3))");
+  EXPECT_EQ(calls("min(a == 1, max(b != 2, a < 3))"),
+            "min(equal(r[0], 1), max(unequal(r[1], 2), less(r[0], 3)))");
+  EXPECT_EQ(calls("q"), "minus(negative(9223372036854775807), 1)");
+  EXPECT_EQ(calls("1 + sum(i, 0, a, i)"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace edgekiln::target

@@ -7,6 +7,10 @@
 namespace edgekiln::target {
 namespace {
 
+// A jump by a table looks like a call by a pointer in what clang makes, and
+// leaves the stack without a bound.
+constexpr char kNoJumpTables[] = "-fno-jump-tables";
+
 CompilerUse Gcc(std::string program, std::string package,
                 std::vector<std::string> flags) {
   return {.family = v1::GCC,
@@ -32,6 +36,7 @@ ProcessorInfo Riscv(v1::Processor processor, const std::string& march,
   gcc.emplace_back("-misa-spec=2.2");
   std::vector<std::string> clang = {"--target=riscv32-unknown-elf"};
   clang.insert(clang.end(), flags.begin(), flags.end());
+  clang.emplace_back(kNoJumpTables);
   return {.processor = processor,
           .name = march,
           .is_simulated = true,
@@ -73,9 +78,10 @@ std::vector<ProcessorInfo> MakeProcessors() {
       {.processor = v1::X86_64,
        .name = "x86-64",
        .is_simulated = false,
-       .compilers = {Gcc("gcc", "gcc", {"-march=x86-64"}),
+       // No compiler counts a red zone as a part of the stack.
+       .compilers = {Gcc("gcc", "gcc", {"-march=x86-64", "-mno-red-zone"}),
                      Clang({"--target=x86_64-unknown-linux-gnu",
-                            "-march=x86-64"})}},
+                            "-march=x86-64", "-mno-red-zone", kNoJumpTables})}},
   };
 }
 

@@ -13,6 +13,9 @@
 
 namespace edgekiln::target {
 
+// What addresses, sizes of memories and of the stack are multiples of.
+inline constexpr int64_t kMemoryAlignment = 16;
+
 // How one family of compilers compiles for a processor.
 struct CompilerUse {
   v1::CompilerFamily family{};

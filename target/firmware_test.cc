@@ -115,6 +115,12 @@ TEST(FirmwareTest, WhatIsWrongIsNamed) {
       {costs("instruction_class: \"load\" cycles_expr: \"0\" provenance: READ"),
        "out of range"},
       {costs("instruction_class: \"load\" cycles_expr: \"1\""), "provenance"},
+      {Changed("default_value: 67108864", "default_value: 67108860"),
+       "must be multiples of 16"},
+      // Firmware's own descriptor is the example.
+      {Changed("name: \"ram\"", "name: \"r m\""), "targets show rv32imc`"},
+      {Changed("op: \"default\"", "op: \"frobnicate\""),
+       "targets show rv32imc` for costs"},
   };
   for (const auto& test : cases) {
     const auto resolved = ResolveTarget(test.text);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "target/example.h"
 #include "target/expression.h"
 #include "target/extend.h"
 #include "target/memories.h"
@@ -365,8 +366,10 @@ absl::Status SetHost(const v1::HostDescriptor& host,
       return InvalidTarget(
           {.what = "no such op",
            .where = where,
-           .fix = DidYouMean(cost.op(), names,
-                             "see `edgekiln targets show dla` for costs")});
+           .fix = DidYouMean(
+               cost.op(), names,
+               absl::StrCat("see ", ShowsExample(host.has_firmware()),
+                            " for costs"))});
     }
     v1::Machine::HostClass* resolved = machine->add_host_costs();
     resolved->set_op(cost.op());

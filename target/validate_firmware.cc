@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/example.h"
 #include "target/firmware.h"
 #include "target/memories.h"
 #include "target/nearest_name.h"
@@ -23,7 +24,6 @@ absl::Status InvalidFirmware(ErrorDetail detail) {
 }
 
 constexpr int64_t kMaxCost = 10'000;
-constexpr int64_t kStackAlignment = 16;
 // docs/targets/rv32.md, section 8.
 constexpr uint64_t kExitDevice = 0x100000;
 constexpr uint64_t kExitDeviceBytes = 4;
@@ -96,15 +96,15 @@ absl::Status CheckContents(const v1::Machine& machine) {
            .where = absl::StrCat("memory \"", memory.name(), "\": holds"),
            .need = "one memory that holds CODE and CONSTANTS, and no "
                    "ACTIVATIONS",
-           .fix = "`edgekiln targets show rv32imc` is a valid one"});
+           .fix = absl::StrCat(ShowsExample(true), " is a valid one")});
     }
     flash = &memory;
   }
   if (flash == nullptr) {
-    return InvalidFirmware({.what = "no memory holds CODE and CONSTANTS",
-                            .where = "memories: holds",
-                            .fix = "`edgekiln targets show rv32imc` is a valid "
-                                   "one"});
+    return InvalidFirmware(
+        {.what = "no memory holds CODE and CONSTANTS",
+         .where = "memories: holds",
+         .fix = absl::StrCat(ShowsExample(true), " is a valid one")});
   }
   if (bytes <= kMaxMemoryBytes) return absl::OkStatus();
   return InvalidFirmware(
@@ -119,18 +119,18 @@ absl::Status CheckMemory(const v1::ResolvedMemory& memory, bool simulated) {
   const std::string where = absl::StrCat("memory \"", memory.name(), "\"");
   const uint64_t base = memory.base_address();
   const auto size = static_cast<uint64_t>(memory.capacity_bytes());
-  if (base % kStackAlignment != 0 || size % kStackAlignment != 0) {
+  if (base % kMemoryAlignment != 0 || size % kMemoryAlignment != 0) {
     return InvalidFirmware(
-        {.what = "base and capacity are no multiples of 16",
+        {.what = "base and capacity must be multiples of 16",
          .where = where,
          .fix = "round them: firmware is linked to these addresses"});
   }
-  if (base + size > kAddressSpace - kStackAlignment) {
+  if (base + size > kAddressSpace - kMemoryAlignment) {
     return InvalidFirmware(
         {.what = "the memory reaches to the end of the addresses",
          .where = where,
-         .limit =
-             absl::StrFormat("an end of 0x%x", kAddressSpace - kStackAlignment),
+         .limit = absl::StrFormat("an end of 0x%x",
+                                  kAddressSpace - kMemoryAlignment),
          .fix = "correct base_address or capacity_bytes_expr"});
   }
   if (simulated && base < kExitDevice + kExitDeviceBytes &&
@@ -175,11 +175,11 @@ absl::Status ValidateFirmware(const v1::Machine& machine) {
       ram = memory.capacity_bytes();
     }
   }
-  if (firmware.stack_bytes() % kStackAlignment != 0 ||
-      firmware.stack_bytes() < kStackAlignment ||
+  if (firmware.stack_bytes() % kMemoryAlignment != 0 ||
+      firmware.stack_bytes() < kMemoryAlignment ||
       firmware.stack_bytes() > ram) {
     return OutOfRange("host: firmware: stack_bytes_expr, a multiple of 16",
-                      firmware.stack_bytes(), kStackAlignment, ram);
+                      firmware.stack_bytes(), kMemoryAlignment, ram);
   }
   return absl::OkStatus();
 }

@@ -20,6 +20,7 @@ namespace {
 constexpr int kMaxOps = 8;
 constexpr int kMaxConditions = 8192;  // With those that are implied.
 constexpr int kMaxTypes = 32;
+constexpr int kMostKernelPadding = 8;
 constexpr int kMinAccumulatorBits = 8;
 constexpr int kMaxAccumulatorBits = 64;
 constexpr int kMostShift = 31;  // Of int32 sums.
@@ -57,6 +58,22 @@ absl::Status CheckOps(const v1::OpPattern& pattern) {
                         "ops of OpAttributes, functions of Unary and Binary")});
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckKernelPadding(const v1::OpPattern& pattern) {
+  const int32_t most = pattern.most_kernel_padding();
+  const char* const kKey = "most_kernel_padding";
+  if (most < 0 || most > kMostKernelPadding) {
+    return Invalid(pattern, absl::StrCat(kKey, " is ", most), kKey,
+                   absl::StrCat("0 to ", kMostKernelPadding));
+  }
+  const OpCase first = *FindOp(pattern.ops(0));
+  if (most == 0 || first == OpCase::kConv2D ||
+      first == OpCase::kDepthwiseConv2D) {
+    return absl::OkStatus();
+  }
+  return Invalid(pattern, "the first op has no kernel to pad", kKey,
+                 "leave it out, or begin with \"conv2d\"");
 }
 
 // Whether all values of an enumeration are known and distinct.
@@ -298,6 +315,7 @@ absl::Status ValidatePatternOps(const v1::OpPattern& pattern) {
     return Invalid(pattern, "too many conditions", "where",
                    absl::StrCat("up to ", kMaxConditions));
   }
+  EK_RETURN_IF_ERROR(CheckKernelPadding(pattern));
   return CheckNumerics(pattern);
 }
 

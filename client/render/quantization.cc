@@ -27,9 +27,15 @@ std::string WeightsText(v1::LayerScheme::Weights weights) {
   return absl::AsciiStrToLower(v1::LayerScheme::Weights_Name(weights));
 }
 
-// "int8 channel", "int4 tensor", "int8", "float".
-std::string SchemeText(const v1::QuantizedLayer& layer) {
-  if (layer.is_float()) return "float";
+// Of the result: its least integer tells the type.
+std::string ActivationsText(const v1::QuantizedLayer& layer) {
+  if (!(layer.scale() > 0)) return "int8";
+  const double least =
+      std::round(layer.range_low() / layer.scale()) + layer.zero_point();
+  return least == 0 ? "uint8" : least < -128 ? "int16" : "int8";
+}
+
+std::string WeightSchemeText(const v1::QuantizedLayer& layer) {
   const std::string scales =
       layer.per_tensor() ? " tensor"
       : layer.channels_per_scale() > 1
@@ -43,8 +49,19 @@ std::string SchemeText(const v1::QuantizedLayer& layer) {
     case v1::LayerScheme::TERNARY:
       return absl::StrCat("ternary", scales);
     default:
-      return "int8";  // No weights: of the result.
+      return "";
   }
+}
+
+// "int8 channel", "int4 tensor", "int8 channel, int16", "int8", "float". Of
+// activations, int8 is said only where there are no weights.
+std::string SchemeText(const v1::QuantizedLayer& layer) {
+  if (layer.is_float()) return "float";
+  const std::string weights = WeightSchemeText(layer);
+  const std::string activations = ActivationsText(layer);
+  if (weights.empty()) return activations;
+  return activations == "int8" ? weights
+                               : absl::StrCat(weights, ", ", activations);
 }
 
 // "-2.11 .. 3.98": what the integers can hold.

@@ -195,5 +195,28 @@ TEST(RenderChoiceTest, ShowsWhatLayersCouldBe) {
             "are faster");
 }
 
+// The column is about weights; int8 activations go without saying.
+TEST(RenderQuantizationTest, ActivationsOfOtherTypesAreNamed) {
+  const auto scheme = [](const std::string& text) {
+    v1::QuantizationReport quantized;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        absl::StrCat("layers { id: 'a' ", text, " }"), &quantized));
+    return RenderQuantizedLayers(quantized, Style::Plain());
+  };
+  const std::string wide =
+      "scale: 0.001 range_low: -32.768 range_high: 32.767 ";
+  const std::string moved =
+      "scale: 0.1 range_low: -1.3 range_high: 24.2 zero_point: 13 ";
+  const std::string usual =
+      "scale: 0.1 range_low: -1.3 range_high: 24.2 zero_point: -115 ";
+  EXPECT_NE(scheme(wide + "weights: INT4").find("int4 channel, int16"),
+            std::string::npos);
+  EXPECT_NE(scheme(moved + "weights: INT8").find("int8 channel, uint8"),
+            std::string::npos);
+  EXPECT_NE(scheme(moved).find(" uint8 "), std::string::npos);
+  EXPECT_EQ(scheme(usual + "weights: INT8").find("channel,"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace edgekiln::client

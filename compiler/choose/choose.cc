@@ -18,6 +18,7 @@
 #include "compiler/choose/scheme_forms.h"
 #include "compiler/ir/graph_outline.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/layer_schemes.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -107,13 +108,20 @@ class Chooser {
   std::vector<std::vector<Difference>> alone_;
   std::vector<std::vector<int64_t>> cycles_;
   std::map<Assignment, Difference> measured_;
+  std::map<Assignment, PredictedNetwork> predicted_;
+  EstimateMemo memo_;
   bool every_ = true;
   v1::SchemeChoice choice_;
 };
 
 absl::StatusOr<PredictedNetwork> Chooser::Predict(
     const Assignment& assignment) {
-  return PredictNetwork(*outline_, needs_, ConfigOf(assignment), chip_);
+  const auto found = predicted_.find(assignment);
+  if (found != predicted_.end()) return found->second;
+  EK_ASSIGN_OR_RETURN(
+      PredictedNetwork network,
+      PredictNetwork(*outline_, needs_, ConfigOf(assignment), chip_, &memo_));
+  return predicted_[assignment] = std::move(network);
 }
 
 // What takes longest saves little noise beside that of forms: ranges by
@@ -411,9 +419,11 @@ absl::StatusOr<ChosenSchemes> Chooser::Run(CalibrationSamples samples) {
 }  // namespace
 
 absl::StatusOr<ChosenSchemes> ChooseSchemes(
-    const Graph& float_graph, const v1::QuantizationNeeds& needs,
+    const Graph& float_graph, const v1::QuantizationNeeds& of_target,
     const v1::QuantizationConfig& config, const ChosenChip& chip,
     const QuantizeInputs& inputs) {
+  const v1::QuantizationNeeds needs =
+      NeedsWith(ActivationsOf(config, of_target), of_target);
   EK_ASSIGN_OR_RETURN(std::vector<LayerForms> layers,
                       FormsOf(float_graph, config, needs));
   EK_ASSIGN_OR_RETURN(CalibrationSamples samples,

@@ -1,5 +1,6 @@
 #include "compiler/choose/choose.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -195,6 +196,45 @@ TEST_F(ChooseTest, OneSampleDecidesNothing) {
   const auto chosen = Choose(Network(true), "toy-mixed", "", 1);
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   EXPECT_EQ(chosen->choice.ByteSizeLong(), 0u);
+}
+
+// Also where forms of layers differ in nothing but a limit, or a size.
+TEST(PredictNetworkTest, WhatIsRememberedChangesNothing) {
+  const Graph graph = Network(false);
+  Graph limited = graph;
+  limited.ops[0].attributes.mutable_conv2d()->mutable_clamp()->set_max(6);
+  for (const char* name : {"toy-mixed", "toy-ternary"}) {
+    const v1::ResolvedTarget target =
+        *target::ResolveTarget(std::string("extends: \"") + name + "\"");
+    const v1::QuantizationNeeds needs =
+        target::QuantizationNeedsOf(target.capabilities());
+    const ChosenChip chip = {.capabilities = target.capabilities(),
+                             .machine = target.machine()};
+    EstimateMemo memo;
+    int64_t cycles = 0;
+    // The second time, all is known.
+    for (int round = 0; round < 2; ++round) {
+      for (const char* forms : {"conv", "dense", "nothing", "*"}) {
+        for (const Graph* const of : {static_cast<const Graph*>(&graph),
+                                      static_cast<const Graph*>(&limited)}) {
+          v1::QuantizationConfig config;
+          if (std::string(forms) != "nothing") {
+            v1::QuantizationConfig::LayerRule& rule = *config.add_layers();
+            rule.set_layer(forms);
+            rule.mutable_scheme()->set_weights(v1::LayerScheme::TERNARY);
+          }
+          const auto alone = PredictNetwork(*of, needs, config, chip);
+          const auto with = PredictNetwork(*of, needs, config, chip, &memo);
+          ASSERT_TRUE(alone.ok()) << alone.status();
+          ASSERT_TRUE(with.ok()) << with.status();
+          EXPECT_EQ(with->cycles, alone->cycles) << name << " " << forms;
+          EXPECT_EQ(with->engines, alone->engines) << name << " " << forms;
+          cycles = std::max(cycles, alone->cycles);
+        }
+      }
+    }
+    EXPECT_GT(cycles, 0);
+  }
 }
 
 }  // namespace

@@ -42,12 +42,14 @@ absl::StatusOr<Assignment> FormsOfGivenWeights(
   Assignment narrowest = exact;
   for (const int i : ternary) narrowest[i] = TernaryForm(layers[i]);
   if (chip.recipe.narrowest_weights()) return narrowest;
+  EstimateMemo memo;
   const auto cycles_of =
       [&](const Assignment& assignment) -> absl::StatusOr<int64_t> {
     EK_ASSIGN_OR_RETURN(
         const PredictedNetwork network,
         PredictNetwork(outline, needs,
-                       ConfigFor(outline, config, layers, assignment), chip));
+                       ConfigFor(outline, config, layers, assignment), chip,
+                       &memo));
     return network.cycles;
   };
   Assignment best = exact;

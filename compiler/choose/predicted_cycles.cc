@@ -14,7 +14,8 @@ namespace edgekiln::compiler {
 
 absl::StatusOr<PredictedNetwork> PredictNetwork(
     const Graph& float_graph, const v1::QuantizationNeeds& needs,
-    const v1::QuantizationConfig& config, const ChosenChip& chip) {
+    const v1::QuantizationConfig& config, const ChosenChip& chip,
+    EstimateMemo* memo) {
   EK_ASSIGN_OR_RETURN(const Graph form,
                       QuantizedForm(float_graph, needs, config));
   EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
@@ -24,11 +25,12 @@ absl::StatusOr<PredictedNetwork> PredictNetwork(
                           ? PartitionOnHost(form)
                           : PartitionGraph(form, capabilities));
   if (chip.offload != v1::NONE) {
-    EK_ASSIGN_OR_RETURN(partition, PlaceByCycles(partition, capabilities,
-                                                 chip.machine, chip.offload));
+    EK_ASSIGN_OR_RETURN(partition,
+                        PlaceByCycles(partition, capabilities, chip.machine,
+                                      chip.offload, memo));
   }
   EK_ASSIGN_OR_RETURN(const OpForms forms, OpFormsOf(partition, capabilities));
-  PlacementPredictor predictor(forms, chip.machine);
+  PlacementPredictor predictor(forms, chip.machine, memo);
   EK_RETURN_IF_ERROR(predictor.Init());
   PredictedNetwork network;
   EK_ASSIGN_OR_RETURN(network.cycles, predictor.Predict(forms.placed));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/estimate_memo.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/quantization.pb.h"
@@ -30,11 +31,13 @@ struct ChosenChip {
 };
 
 // Partitions and places the form of the network that `config` makes of a float
-// graph (QuantizedForm()), as the stages do later. Reads no weight. Errors: as
+// graph (QuantizedForm()), as the stages do later. Reads no weight. `memo`, of
+// the chip, makes predictions of similar forms cheap; may be null. Errors: as
 // of those.
 absl::StatusOr<PredictedNetwork> PredictNetwork(
     const Graph& float_graph, const v1::QuantizationNeeds& needs,
-    const v1::QuantizationConfig& config, const ChosenChip& chip);
+    const v1::QuantizationConfig& config, const ChosenChip& chip,
+    EstimateMemo* memo = nullptr);
 
 }  // namespace edgekiln::compiler
 

@@ -25,6 +25,11 @@ bool IsReshape(const Op& op) {
   return op.attributes.op_case() == v1::OpAttributes::kReshape;
 }
 
+absl::Status OfAnother() {
+  return absl::InvalidArgumentError(
+      "the regions' plans belong to another partition");
+}
+
 // Emits programs whose engines run streams: strictly one after another, in the
 // order of the graph's ops.
 class StreamEmitter {
@@ -72,8 +77,7 @@ class StreamEmitter {
       for (const int32_t op : ops) {
         if (op < 0 || op >= partition_.placements_size() || planned[op] ||
             partition_.placements(op).engine() != plan.engine()) {
-          return absl::InvalidArgumentError(
-              "the regions' plans belong to another partition");
+          return OfAnother();
         }
         planned[op] = true;
       }
@@ -98,12 +102,32 @@ class StreamEmitter {
     std::vector<bool> in_ram =
         TensorsOfHost(graph_, writer_.storage(), on_host);
     for (const auto& [op, planned] : regions_) MarkInRam(planned, in_ram);
-    EK_ASSIGN_OR_RETURN(
-        RamPlan ram, PlanRam(graph_, writer_.storage(), in_ram,
-                             InOrder(static_cast<int64_t>(graph_.ops.size())),
-                             machine_, RamsOfEngines()));
+    EK_ASSIGN_OR_RETURN(const OpTimes times, Times());
+    EK_ASSIGN_OR_RETURN(RamPlan ram, PlanRam(graph_, writer_.storage(), in_ram,
+                                             times, machine_, RamsOfEngines()));
     writer_.SetRam(std::move(ram));
     return absl::OkStatus();
+  }
+
+  // One op after another, but for those of chains.
+  absl::StatusOr<OpTimes> Times() const {
+    OpTimes times = InOrder(static_cast<int64_t>(graph_.ops.size()));
+    std::vector<bool> chained(graph_.ops.size(), false);
+    for (const auto& [first_op, planned] : regions_) {
+      for (const v1::RegionPlan::Chain& chain : planned.plan->chains()) {
+        if (chain.first() < 0 || chain.last() < chain.first() ||
+            chain.last() >= std::ssize(graph_.ops)) {
+          return OfAnother();
+        }
+        for (const int32_t op : planned.region.ops) {
+          if (op < chain.first() || op > chain.last()) continue;
+          if (chained[op]) return OfAnother();
+          chained[op] = true;
+          times.of_op[op] = {chain.first(), chain.last()};
+        }
+      }
+    }
+    return times;
   }
 
   // What the region's engine does not keep, or somebody else reads.

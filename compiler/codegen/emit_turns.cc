@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/host_orders.h"
+#include "compiler/codegen/host_pools.h"
 #include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/step_rooms.h"
 #include "compiler/codegen/system_rooms.h"
@@ -38,6 +39,7 @@ class TurnEmitter {
         views_(std::move(views)),
         writer_(writer),
         maker_(graph),
+        orders_(HostOrders(graph, partition, views_)),
         codes_(plans.regions_size()),
         taps_(plans.regions_size()),
         running_(machine.engines_size()) {}
@@ -124,38 +126,10 @@ class TurnEmitter {
       if (found == ram.address.end()) continue;
       in_ram_[static_cast<TensorId>(t)] = found->second;
     }
-    EK_RETURN_IF_ERROR(FindArranged());
+    EK_ASSIGN_OR_RETURN(
+        arranged_, ArrangedPlaces(graph_, orders_, views_, plans_, machine_));
     writer_.SetRam(std::move(ram));
     writer_.SetPlaces(views_.places());
-    return absl::OkStatus();
-  }
-
-  // Finds the places that the host reaches and that lie as an engine has them.
-  absl::Status FindArranged() {
-    for (const v1::RegionPlan& plan : plans_.regions()) {
-      for (const v1::RegionPlan::Border& border : plan.borders()) {
-        if (border.tensor() < 0 ||
-            border.tensor() >= std::ssize(graph_.tensors) ||
-            border.memory() < 0 ||
-            border.memory() >= machine_.memories_size()) {
-          return Foreign();
-        }
-        const TensorId place = views_.places()[border.tensor()];
-        if (!machine_.memories(border.memory()).host_reaches() ||
-            !views_.OthersOf(place).empty()) {
-          continue;
-        }
-        const Tensor& tensor = graph_.tensors[border.tensor()];
-        const v1::Layout dense =
-            target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
-        if (!target::SamePlaces(border.layout(), dense)) {
-          arranged_[place] = border.layout();
-        }
-      }
-    }
-    // Places that host ops alone use.
-    SpreadLayouts(graph_, HostOrders(graph_, partition_, views_),
-                  std::vector<bool>(graph_.tensors.size(), false), arranged_);
     return absl::OkStatus();
   }
 
@@ -211,9 +185,16 @@ class TurnEmitter {
         graph_, graph_.ops[index], writer_.storage(), plans_, machine_);
     if (planes != nullptr) {
       writer_.AddPlaneSum(index, *planes);
+      return;
+    }
+    const std::optional<PoolRun> pool =
+        PoolRunAt(graph_, index, orders_, arranged_);
+    if (pool && pool->form) {
+      writer_.AddForm(index, *pool->form);
     } else {
       writer_.AddHostOp(index);
     }
+    if (pool && pool->left) writer_.RestoreOrder(index, *pool->left);
   }
 
   // Adds taps of the tensor's views, which are complete when it is.
@@ -360,6 +341,7 @@ class TurnEmitter {
   const Views views_;
   ProgramWriter& writer_;
   const RegionMaker maker_;
+  const std::vector<HostOrder> orders_;
   std::vector<Work> works_;
   TurnPlan turns_;
   std::vector<std::vector<uint64_t>> rooms_;        // By region and buffer.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
+#include "compiler/codegen/host_pools.h"
 #include "compiler/codegen/in_place_ops.h"
 #include "compiler/codegen/plane_sums.h"
 #include "ops/in_place.h"
@@ -21,7 +23,22 @@ bool PoolsChannels(const Graph& graph, const Op& op) {
          (op.attributes.has_depthwise_conv2d() && IsPlaneSum(graph, op));
 }
 
+// By place, the ops that read it and leave it as it is; who gets an output of
+// the graph counts.
+std::vector<int32_t> CountReaders(const Graph& graph, const Views& views) {
+  std::vector<int32_t> readers(graph.tensors.size(), 0);
+  for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
+    if (views.IsNothing(i) || views.IsInPlace(i)) continue;
+    for (const TensorId input : graph.ops[i].inputs) {
+      if (input != kNoTensor) ++readers[views.places()[input]];
+    }
+  }
+  for (const TensorId output : graph.outputs) ++readers[views.places()[output]];
+  return readers;
+}
+
 std::optional<HostOrder> OrderOf(const Graph& graph, const Views& views,
+                                 const std::vector<int32_t>& readers,
                                  int32_t index) {
   const Op& op = graph.ops[index];
   HostOrder order;
@@ -53,6 +70,10 @@ std::optional<HostOrder> OrderOf(const Graph& graph, const Views& views,
     }
     order.places.push_back(place);
   }
+  if (pools && order.places.size() != 2) return std::nullopt;
+  order.restores =
+      pools && readers[order.places[0]] == 1 &&
+      2 * result.num_elements() <= graph.tensors[op.inputs[0]].num_elements();
   return order;
 }
 
@@ -61,10 +82,18 @@ std::optional<HostOrder> OrderOf(const Graph& graph, const Views& views,
 std::optional<v1::Layout> Likewise(const Graph& graph, const HostOrder& order,
                                    const v1::Layout& layout, TensorId place) {
   if (order.kind == HostOrder::kElements) return layout;
-  if (!ReversesChannels(layout)) return std::nullopt;
-  v1::Layout like = target::DenseLayout(graph.tensors[place].shape, 1);
-  like.set_reversed_bytes(layout.reversed_bytes());
-  return like;
+  const int64_t channels = ChannelsOfBlocks(layout);
+  if (channels == 0) return std::nullopt;
+  return InChannelBlocks(graph.tensors[place].shape, channels,
+                         layout.reversed_bytes());
+}
+
+// Whether a pool reads its input in blocks and puts its result in plain order,
+// unless `layouts` has one for that.
+bool CanRestore(const HostOrder& order, const HostLayouts& layouts) {
+  if (!order.restores) return false;
+  const auto input = layouts.find(order.places[0]);
+  return input != layouts.end() && ChannelsOfBlocks(input->second) > 0;
 }
 
 // Sums over planes come first (plane_sums.h): their results are dense.
@@ -79,6 +108,9 @@ bool Holds(const Graph& graph, const HostOrder& order,
            const HostLayouts& layouts) {
   const auto first = layouts.find(order.places[0]);
   if (first == layouts.end() || !LiesWithoutGaps(first->second)) return false;
+  if (CanRestore(order, layouts) && !layouts.contains(order.places[1])) {
+    return true;
+  }
   return std::all_of(
       order.places.begin(), order.places.end(), [&](TensorId place) {
         const auto found = layouts.find(place);
@@ -93,29 +125,17 @@ bool Holds(const Graph& graph, const HostOrder& order,
 std::vector<HostOrder> HostOrders(const Graph& graph,
                                   const v1::Partition& partition,
                                   const Views& views) {
+  const std::vector<int32_t> readers = CountReaders(graph, views);
   std::vector<HostOrder> orders;
   for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
     if (partition.placements(i).engine() >= 0 || views.IsNothing(i) ||
         views.IsInPlace(i)) {
       continue;
     }
-    std::optional<HostOrder> order = OrderOf(graph, views, i);
+    std::optional<HostOrder> order = OrderOf(graph, views, readers, i);
     if (order) orders.push_back(*std::move(order));
   }
   return orders;
-}
-
-bool ReversesChannels(const v1::Layout& layout) {
-  if (layout.extents().empty() || layout.element_bits() != 8 ||
-      layout.reversed_bytes() == 0 || layout.first_byte() != 0 ||
-      *layout.extents().rbegin() % layout.reversed_bytes() != 0) {
-    return false;
-  }
-  const std::vector<int64_t> extents(layout.extents().begin(),
-                                     layout.extents().end());
-  v1::Layout reversed = target::DenseLayout(extents, 1);
-  reversed.set_reversed_bytes(layout.reversed_bytes());
-  return target::SamePlaces(reversed, layout);
 }
 
 void SpreadLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
@@ -128,6 +148,7 @@ void SpreadLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
           std::find_if(order.places.begin(), order.places.end(),
                        [&](TensorId place) { return layouts.contains(place); });
       if (known == order.places.end()) continue;
+      if (CanRestore(order, layouts)) continue;
       const v1::Layout layout = layouts[*known];
       for (const TensorId place : order.places) {
         if (dense[place] || layouts.contains(place)) continue;
@@ -152,6 +173,7 @@ void SettleLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
         continue;
       }
       for (const TensorId place : order.places) {
+        if (CanRestore(order, all) && place == order.places[0]) continue;
         settled = settled && dense[place];
         dense[place] = true;
       }
@@ -161,6 +183,38 @@ void SettleLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
       return;
     }
   }
+}
+
+absl::StatusOr<HostLayouts> ArrangedPlaces(const Graph& graph,
+                                           const std::vector<HostOrder>& orders,
+                                           const Views& views,
+                                           const v1::RegionPlans& plans,
+                                           const v1::Machine& machine) {
+  HostLayouts arranged;
+  for (const v1::RegionPlan& plan : plans.regions()) {
+    for (const v1::RegionPlan::Border& border : plan.borders()) {
+      if (border.tensor() < 0 || border.tensor() >= std::ssize(graph.tensors) ||
+          border.memory() < 0 || border.memory() >= machine.memories_size()) {
+        return absl::InvalidArgumentError(
+            "the regions' plans belong to another partition");
+      }
+      const TensorId place = views.places()[border.tensor()];
+      if (!machine.memories(border.memory()).host_reaches() ||
+          !views.OthersOf(place).empty()) {
+        continue;
+      }
+      const Tensor& tensor = graph.tensors[border.tensor()];
+      const v1::Layout dense =
+          target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+      if (!target::SamePlaces(border.layout(), dense)) {
+        arranged[place] = border.layout();
+      }
+    }
+  }
+  // Places that host ops alone use.
+  SpreadLayouts(graph, orders, std::vector<bool>(graph.tensors.size(), false),
+                arranged);
+  return arranged;
 }
 
 }  // namespace edgekiln::compiler

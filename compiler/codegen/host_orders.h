@@ -10,10 +10,13 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "compiler/codegen/views.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/layout.pb.h"
 #include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/tiling.pb.h"
 
 namespace edgekiln::compiler {
 
@@ -23,12 +26,17 @@ using HostLayouts = std::map<TensorId, v1::Layout>;
 struct HostOrder {
   enum Kind {
     kElements,  // Element by element: all tensors in one layout without gaps.
-    kChannels,  // A pool: bytes reversed in groups of the channels of a pixel.
+    kChannels,  // A pool: channels in blocks (host_pools.h).
   };
   Kind kind = kElements;
   int32_t op = 0;
   // Of its tensors of more than one element, the result last.
   std::vector<TensorId> places;
+  // A pool whose result can be put in plain order by way of the place of what
+  // it reads, which nothing reads later, outputs of the graph included. It
+  // makes at most half of what it reads, so that the two copies of its result
+  // move no more bytes than it reads.
+  bool restores = false;
 };
 
 // Those of the partition's host, by rising op: of bytes, with one scale, in
@@ -38,19 +46,26 @@ std::vector<HostOrder> HostOrders(const Graph& graph,
                                   const v1::Partition& partition,
                                   const Views& views);
 
-// Whether an array of [.., c] is dense but for groups of reversed bytes, each
-// within the channels of one pixel.
-bool ReversesChannels(const v1::Layout& layout);
-
 // Adds the layouts that places have because of others of the same op, but of
-// those in `dense` (by place).
+// those in `dense` (by place). Results of pools that restore the plain order
+// are left.
 void SpreadLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
                    const std::vector<bool>& dense, HostLayouts& layouts);
 
 // Leaves the layouts that all of these ops can have, spread over their places.
-// The others' places become `dense`.
+// The others' places become `dense`, but those of inputs of pools that can
+// restore the plain order.
 void SettleLayouts(const Graph& graph, const std::vector<HostOrder>& orders,
                    std::vector<bool>& dense, HostLayouts& layouts);
+
+// The layouts of places in memories that the host reaches which are not dense,
+// as the borders of the plans have them, and those that follow for places that
+// only these ops use. INVALID_ARGUMENT if a border is of another graph.
+absl::StatusOr<HostLayouts> ArrangedPlaces(const Graph& graph,
+                                           const std::vector<HostOrder>& orders,
+                                           const Views& views,
+                                           const v1::RegionPlans& plans,
+                                           const v1::Machine& machine);
 
 }  // namespace edgekiln::compiler
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
@@ -60,6 +61,24 @@ struct Net {
   }
 };
 
+// What a pool reads and somebody else gets stays as it is.
+TEST(HostOrdersTest, PoolsRestoreInWhatNothingElseReads) {
+  const auto restores = [](const std::string& text) {
+    for (const HostOrder& order : Net(text).Orders()) {
+      if (order.kind == HostOrder::kChannels) return order.restores;
+    }
+    ADD_FAILURE() << "no pool";
+    return false;
+  };
+  EXPECT_TRUE(restores(kNet));
+  EXPECT_FALSE(
+      restores(absl::StrReplaceAll(kNet, {{"return %s", "return %s, %c"}})));
+  EXPECT_FALSE(restores(absl::StrReplaceAll(
+      kNet, {{"return %s",
+              "%d : int8[1,2,3,4] scale 1 zero 0 = add(%c, %a) {} id d\n"
+              "return %s, %d"}})));
+}
+
 TEST(HostOrdersTest, AreOfElementsAndOfPools) {
   const Net net(kNet);
   const auto orders = net.Orders();
@@ -103,17 +122,6 @@ TEST(HostOrdersTest, LeaveOutWhatTheOrderMattersTo) {
   EXPECT_EQ(scalar.Orders().size(), 1);
 }
 
-TEST(ReversesChannelsTest, InWholeGroupsOfAPixel) {
-  EXPECT_TRUE(ReversesChannels(Reversed({1, 2, 3, 4}, 4)));
-  EXPECT_TRUE(ReversesChannels(Reversed({1, 2, 3, 12}, 4)));
-  EXPECT_TRUE(ReversesChannels(Reversed({1, 2, 3, 4}, 2)));
-  EXPECT_FALSE(ReversesChannels(Reversed({1, 2, 4, 3}, 4)));
-  EXPECT_FALSE(ReversesChannels(target::DenseLayout({1, 2, 3, 4}, 1)));
-  v1::Layout planes = target::StridedLayout({1, 4, 4, 4}, {64, 4, 1, 16}, 1);
-  planes.set_reversed_bytes(4);
-  EXPECT_FALSE(ReversesChannels(planes));
-}
-
 TEST(SettleLayoutsTest, SpreadOverSumsAndPools) {
   const Net net(kNet);
   std::vector<bool> dense = net.NoneDense();
@@ -122,17 +130,55 @@ TEST(SettleLayoutsTest, SpreadOverSumsAndPools) {
   auto orders = net.Orders();
   orders.erase(orders.begin());
   SettleLayouts(net.graph, orders, dense, layouts);
-  ASSERT_EQ(layouts.size(), 4);
+  ASSERT_EQ(layouts.size(), 3);
   EXPECT_EQ(layouts[net.Find("c")].SerializeAsString(),
             Reversed({1, 2, 3, 4}, 4).SerializeAsString());
+  // What the pool makes is put in plain order, unless others have it otherwise.
+  EXPECT_FALSE(layouts.contains(net.Find("p")));
+  layouts = {{net.Find("a"), Reversed({1, 2, 3, 4}, 4)},
+             {net.Find("p"), Reversed({1, 1, 1, 4}, 4)}};
+  SettleLayouts(net.graph, orders, dense, layouts);
+  EXPECT_EQ(layouts.size(), 4);
   EXPECT_EQ(layouts[net.Find("p")].SerializeAsString(),
             Reversed({1, 1, 1, 4}, 4).SerializeAsString());
 }
 
-// One dense tensor makes all others dense that an op joins with it.
+// Not by way of a tensor that others read later, nor where it saves nothing.
+TEST(SettleLayoutsTest, PoolsThatCannotRestoreNeedAll) {
+  constexpr char kPool[] =
+      "%x : int8[1,2,3,4] scale 1 zero 0 = input\n"
+      "%a : int8[1,2,3,4] scale 1 zero 0 = binary(%x, %x) {function MAXIMUM} "
+      "id a\n"
+      "%p : int8[1,HEIGHT,3,4] scale 1 zero 0 = max_pool2d(%a) {kernel_h "
+      "HEIGHT kernel_w 1 window {stride_h HEIGHT stride_w 1 dilation_h 1 "
+      "dilation_w 1}} id p\n"
+      "%s : int8[1,2,3,4] scale 1 zero 0 = add(%x, %READ) {} id s\n"
+      "return %p, %s\n";
+  const auto settled = [&](const char* height, const char* read) {
+    const Net net(absl::StrReplaceAll(
+        kPool, {{"int8[1,HEIGHT", height[0] == '2' ? "int8[1,1" : "int8[1,2"},
+                {"HEIGHT", height},
+                {"READ", read}}));
+    auto orders = net.Orders();
+    EXPECT_EQ(orders.size(), 3);
+    // Leaves the pool.
+    orders = {orders[1]};
+    std::vector<bool> dense = net.NoneDense();
+    dense[net.Find("p")] = true;
+    HostLayouts layouts = {{net.Find("a"), Reversed({1, 2, 3, 4}, 4)}};
+    SettleLayouts(net.graph, orders, dense, layouts);
+    return layouts.size();
+  };
+  EXPECT_EQ(settled("2", "x"), 1);
+  EXPECT_EQ(settled("2", "a"), 0);
+  EXPECT_EQ(settled("1", "x"), 0);
+}
+
+// One dense tensor makes all others dense that an op joins with it, but for a
+// pool's result.
 TEST(SettleLayoutsTest, OneDenseTensorMakesTheOthersDense) {
   const Net net(kNet);
-  for (const char* name : {"x", "b", "p"}) {
+  for (const char* name : {"x", "b"}) {
     SCOPED_TRACE(name);
     std::vector<bool> dense = net.NoneDense();
     dense[net.Find(name)] = true;

@@ -10,11 +10,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/placement_prediction.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/op_forms.h"
 #include "compiler/partition/op_split.h"
+#include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/partition.h"
 
 namespace edgekiln::compiler {
@@ -33,10 +35,10 @@ struct Choice {
 
 class Placer {
  public:
-  Placer(const OpForms& forms, const v1::Machine& machine)
+  Placer(const OpForms& forms, const v1::Machine& machine, EstimateMemo* memo)
       : forms_(forms),
         machine_(machine),
-        predictor_(forms, machine),
+        predictor_(forms, machine, memo),
         choices_(forms.whole.ops.size()),
         placed_(forms.placed) {}
 
@@ -53,8 +55,9 @@ class Placer {
   const OpForm& form(int32_t op) const { return placed_[op]; }
   bool HasChoice(int32_t op) const { return choices_[op].size() > 1; }
 
-  // "npu0 runs conv2d (203 cycles alone; the host: 812)".
-  std::string ReasonFor(int32_t op) const {
+  // "npu0 runs conv2d (203 cycles alone; the host: 812)"; `before` is what
+  // partition said of the op.
+  std::string ReasonFor(int32_t op, absl::string_view before) const {
     const OpForm& own = placed_[op];
     std::string cycles;
     std::string others;
@@ -69,9 +72,9 @@ class Placer {
     }
     return absl::StrCat(
         NameOf(own.engine), " runs ", forms_.whole.ops[op].kind(),
-        own.second == kWhole ? "" : UpTo(forms_.splits[op]), " (", cycles,
-        " cycles alone", own.second == kWhole ? "" : WithSecond(op, own),
-        others, ")");
+        own.second == kWhole ? "" : UpTo(forms_.splits[op]), PaddingIn(before),
+        " (", cycles, " cycles alone",
+        own.second == kWhole ? "" : WithSecond(op, own), others, ")");
   }
 
   // The reason of a split op's second half.
@@ -221,7 +224,7 @@ class Placer {
 
 absl::StatusOr<v1::Partition> PlaceByCycles(
     const v1::Partition& partition, const v1::Capabilities& capabilities,
-    const v1::Machine& machine, v1::Offload offload) {
+    const v1::Machine& machine, v1::Offload offload, EstimateMemo* memo) {
   const auto other = absl::InvalidArgumentError(
       "partition, capabilities and machine are not of one target");
   if (capabilities.engines_size() != machine.engines_size()) return other;
@@ -232,7 +235,7 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
     }
   }
   EK_ASSIGN_OR_RETURN(const OpForms forms, OpFormsOf(partition, capabilities));
-  Placer placer(forms, machine);
+  Placer placer(forms, machine, memo);
   EK_RETURN_IF_ERROR(placer.Run(offload == v1::PAYING));
   std::vector<Placement> placements;
   std::vector<OpSplit> splits;
@@ -243,8 +246,9 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
     const bool was_split = forms.placed[i].second != kWhole;
     if (was_split) ++at;
     const OpForm& form = placer.form(i);
-    placements.push_back({form.engine, placer.HasChoice(i) ? placer.ReasonFor(i)
-                                                           : before.reason()});
+    placements.push_back(
+        {form.engine, placer.HasChoice(i) ? placer.ReasonFor(i, before.reason())
+                                          : before.reason()});
     splits.push_back(form.second == kWhole ? OpSplit::kNone : forms.splits[i]);
     if (form.second == kWhole) continue;
     placements.push_back(

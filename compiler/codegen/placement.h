@@ -2,6 +2,7 @@
 #define EK_COMPILER_CODEGEN_PLACEMENT_H_
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/estimate_memo.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -27,10 +28,11 @@ namespace edgekiln::compiler {
 // which it would start them. An engine whose memory is too small for an op is
 // not considered; an op without any other choice stays where it is. Each op's
 // reason lists the cycles of its choices. INVALID_ARGUMENT if the arguments are
-// not of one target.
+// not of one target. `memo`, of the machine, changes speed only; may be null.
 absl::StatusOr<v1::Partition> PlaceByCycles(
     const v1::Partition& partition, const v1::Capabilities& capabilities,
-    const v1::Machine& machine, v1::Offload offload);
+    const v1::Machine& machine, v1::Offload offload,
+    EstimateMemo* memo = nullptr);
 
 }  // namespace edgekiln::compiler
 

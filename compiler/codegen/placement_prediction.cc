@@ -21,9 +21,11 @@ PlacementPredictor::GraphState::GraphState(const Graph& graph)
     : graph(graph), maker(graph), host_cycles(graph.ops.size(), -1) {}
 
 PlacementPredictor::PlacementPredictor(const OpForms& forms,
-                                       const v1::Machine& machine)
+                                       const v1::Machine& machine,
+                                       EstimateMemo* memo)
     : forms_(forms),
       machine_(machine),
+      memo_(memo),
       producers_(Producers(forms.whole)),
       whole_(forms.whole),
       split_(forms.split) {}
@@ -70,14 +72,28 @@ absl::StatusOr<std::optional<int64_t>> PlacementPredictor::EngineCycles(
   const auto [found, is_new] = state.estimates.try_emplace({engine, ops});
   if (!is_new) return found->second;
   effort_ += kEstimateEffort * std::ssize(ops);
-  const absl::StatusOr<int64_t> cycles = backends_[engine]->EstimateCycles(
-      state.maker.Make(std::move(ops)), machine_, engine);
-  if (absl::IsResourceExhausted(cycles.status())) return found->second;
-  EK_RETURN_IF_ERROR(cycles.status());
-  found->second = std::min(
-      WallCycles(*cycles, machine_.engines(engine).clock_hz(), machine_),
-      kMaxPredictedCycles);
+  EK_ASSIGN_OR_RETURN(found->second,
+                      Estimate(state.maker.Make(std::move(ops)), engine));
   return found->second;
+}
+
+absl::StatusOr<std::optional<int64_t>> PlacementPredictor::Estimate(
+    const Region& region, int32_t engine) {
+  if (memo_ != nullptr) {
+    const auto* const known = memo_->Find(region, engine);
+    if (known != nullptr) return *known;
+  }
+  const absl::StatusOr<int64_t> cycles =
+      backends_[engine]->EstimateCycles(region, machine_, engine);
+  std::optional<int64_t> estimate;
+  if (!absl::IsResourceExhausted(cycles.status())) {
+    EK_RETURN_IF_ERROR(cycles.status());
+    estimate = std::min(
+        WallCycles(*cycles, machine_.engines(engine).clock_hz(), machine_),
+        kMaxPredictedCycles);
+  }
+  if (memo_ != nullptr) memo_->Add(estimate);
+  return estimate;
 }
 
 absl::StatusOr<std::optional<int64_t>> PlacementPredictor::Alone(

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/estimate_memo.h"
 #include "compiler/codegen/turns.h"
 #include "compiler/partition/op_forms.h"
 #include "edgekiln/v1/target.pb.h"
@@ -25,8 +26,9 @@ inline constexpr int64_t kMaxPredictedCycles = int64_t{1} << 48;
 // cost table. Remembers estimates. Not thread-safe.
 class PlacementPredictor {
  public:
-  // Both must outlive it.
-  PlacementPredictor(const OpForms& forms, const v1::Machine& machine);
+  // All must outlive it. `memo`: of the machine; may be null.
+  PlacementPredictor(const OpForms& forms, const v1::Machine& machine,
+                     EstimateMemo* memo = nullptr);
   absl::Status Init();
 
   bool HostDriven(int32_t engine) const;
@@ -66,6 +68,8 @@ class PlacementPredictor {
   int32_t IndexOf(const Part& part) const {
     return part.split ? part.op : forms_.in_split[part.op];
   }
+  absl::StatusOr<std::optional<int64_t>> Estimate(const Region& region,
+                                                  int32_t engine);
   std::vector<Part> PartsOf(int32_t op, const OpForm& form) const;
   absl::StatusOr<int64_t> HostCycles(const Part& part);
   absl::StatusOr<std::optional<int64_t>> EngineCycles(const Part& first,
@@ -78,6 +82,7 @@ class PlacementPredictor {
 
   const OpForms& forms_;
   const v1::Machine& machine_;
+  EstimateMemo* const memo_;
   target::HostCosts costs_;
   const std::vector<int32_t> producers_;  // In forms_.whole.
   GraphState whole_;

@@ -201,6 +201,38 @@ TEST_F(PlacementTest, TheFasterOfTwoEnginesGetsIt) {
   EXPECT_EQ(EnginesOf(Place(v1::ALL)), (std::vector<int>{1, 1, kHost, 0}));
 }
 
+// Whoever gets it runs the padded kernel.
+TEST_F(PlacementTest, ReasonsSayThatKernelsArePadded) {
+  for (auto& pattern : *target_.mutable_capabilities()
+                            ->mutable_engines(0)
+                            ->mutable_patterns()) {
+    if (pattern.ops(0) != "conv2d") continue;
+    pattern.set_most_kernel_padding(1);
+    v1::OpPattern::Condition& odd = *pattern.add_where();
+    odd.set_expr("kernel_h != 2");
+    odd.set_need("kernels of other sizes");
+  }
+  AddSecondEngine(target_, 2);
+  const auto graph = ParseGraph(R"(
+%x : int8[1,9,9,1] scale 1 zero 0 = input
+%w : int8[1,2,2,1] scale 1 zero 0 = constant [1, 2, 3, 4]
+%y : int8[1,8,8,1] scale 64 zero 0 = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id y
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto partition = PartitionGraph(*graph, target_.capabilities());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  for (const v1::Offload offload : {v1::ALL, v1::PAYING}) {
+    const auto placed = PlaceByCycles(*partition, target_.capabilities(),
+                                      target_.machine(), offload);
+    ASSERT_TRUE(placed.ok()) << placed.status();
+    EXPECT_TRUE(absl::StrContains(placed->placements(0).reason(),
+                                  " runs conv2d with its kernel padded with "
+                                  "zeros (of 2 x 2 to 3 x 2) ("))
+        << placed->placements(0).reason();
+  }
+}
+
 // In cycles of the order that is planned for engines which the host drives.
 int64_t CyclesInTurns(const Graph& graph, const v1::Partition& partition,
                       const v1::Machine& machine) {

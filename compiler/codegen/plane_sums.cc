@@ -55,12 +55,6 @@ bool HasOneScale(const Tensor& tensor) {
          AllAlike(tensor.quantization->zero_point);
 }
 
-void KeepOneScale(Tensor& tensor) {
-  if (!tensor.quantization) return;
-  tensor.quantization->scale.resize(1);
-  tensor.quantization->zero_point.resize(1);
-}
-
 }  // namespace
 
 bool IsPlaneSum(const Graph& graph, const Op& op) {
@@ -197,8 +191,8 @@ absl::StatusOr<int64_t> ReversalCycles(const Graph& graph, const Op& op,
   return cycles;
 }
 
-PlaneSum AsPlaneSum(const Graph& graph, const Op& op) {
-  PlaneSum sum;
+HostForm AsPlaneSum(const Graph& graph, const Op& op) {
+  HostForm sum;
   sum.attributes = op.attributes;
   const Tensor& input = graph.tensors[op.inputs[0]];
   const int64_t plane = input.shape[1] * input.shape[2];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/host_form.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/layout.pb.h"
 #include "edgekiln/v1/program.pb.h"
@@ -58,12 +59,7 @@ absl::StatusOr<int64_t> ReversalCycles(const Graph& graph, const Op& op,
 
 // The op over planes, as one over a dense array [1, c, h * w, 1] that makes
 // [1, c, 1, 1].
-struct PlaneSum {
-  v1::OpAttributes attributes;
-  std::vector<Tensor> inputs;  // Constants with their values.
-  Tensor output;
-};
-PlaneSum AsPlaneSum(const Graph& graph, const Op& op);
+HostForm AsPlaneSum(const Graph& graph, const Op& op);
 
 }  // namespace edgekiln::compiler
 

@@ -113,36 +113,52 @@ void ProgramWriter::AddHostOp(int32_t index) {
   }
 }
 
+void ProgramWriter::AddHostMove(int32_t op, const v1::Location& from,
+                                const v1::Layout& from_layout,
+                                const v1::Location& to,
+                                const v1::Layout& to_layout) {
+  v1::Program::Move& move = *program_.add_steps()->mutable_move();
+  *move.mutable_from() = from;
+  *move.mutable_to() = to;
+  move.set_from_layout(IndexOf(from_layout));
+  move.set_to_layout(IndexOf(to_layout));
+  move.set_layer(op);
+  move.set_link(-1);
+}
+
 // By the host's code, through the place of the result.
 void ProgramWriter::AddReversal(int32_t index, const v1::Layout& planes) {
   const Op& op = graph_.ops[index];
   const v1::Location room = LocationOf(op.outputs[0]);
-  const auto add = [&](const v1::Location& from, const v1::Layout& from_layout,
-                       const v1::Location& to, const v1::Layout& to_layout) {
-    v1::Program::Move& move = *program_.add_steps()->mutable_move();
-    *move.mutable_from() = from;
-    *move.mutable_to() = to;
-    move.set_from_layout(IndexOf(from_layout));
-    move.set_to_layout(IndexOf(to_layout));
-    move.set_layer(index);
-    move.set_link(-1);
-  };
   for (const SharedGroups& row : SharedGroupsOf(graph_, op, planes)) {
     v1::Location place = LocationOf(op.inputs[0]);
     place.set_address(place.address() + static_cast<uint64_t>(row.offset));
-    add(place, row.reversed, room, row.room);
-    add(room, row.room, place, row.ordered);
+    AddHostMove(index, place, row.reversed, room, row.room);
+    AddHostMove(index, room, row.room, place, row.ordered);
   }
+}
+
+void ProgramWriter::RestoreOrder(int32_t index, const v1::Layout& left) {
+  const Op& op = graph_.ops[index];
+  const v1::Layout dense =
+      target::DenseLayout(graph_.tensors[op.outputs[0]].shape, 1);
+  const v1::Location place = LocationOf(op.outputs[0]);
+  const v1::Location room = LocationOf(op.inputs[0]);
+  AddHostMove(index, place, left, room, dense);
+  AddHostMove(index, room, dense, place, dense);
 }
 
 void ProgramWriter::AddPlaneSum(int32_t index, const v1::Layout& planes) {
   AddReversal(index, planes);
+  AddForm(index, AsPlaneSum(graph_, graph_.ops[index]));
+}
+
+void ProgramWriter::AddForm(int32_t index, const HostForm& form) {
   const Op& op = graph_.ops[index];
-  const PlaneSum sum = AsPlaneSum(graph_, op);
   v1::Program::HostOp* host = program_.add_steps()->mutable_host_op();
-  *host->mutable_attributes() = sum.attributes;
+  *host->mutable_attributes() = form.attributes;
   host->set_layer(index);
-  for (const Tensor& input : sum.inputs) {
+  for (const Tensor& input : form.inputs) {
     v1::Program::HostOp::Operand* operand = host->add_inputs();
     *operand->mutable_type() = TypeOf(input);
     if (!input.is_constant()) {
@@ -154,7 +170,7 @@ void ProgramWriter::AddPlaneSum(int32_t index, const v1::Layout& planes) {
     operand->mutable_location()->set_address(flash_.Append(*input.data));
   }
   v1::Program::HostOp::Operand* output = host->add_outputs();
-  *output->mutable_type() = TypeOf(sum.output);
+  *output->mutable_type() = TypeOf(form.output);
   *output->mutable_location() = LocationOf(op.outputs[0]);
 }
 

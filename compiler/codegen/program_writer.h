@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/compile.h"
+#include "compiler/codegen/host_form.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/tensor_uses.h"
 #include "compiler/ir/graph.h"
@@ -51,6 +52,11 @@ class ProgramWriter {
   void AddHostOp(int32_t op);
   // The same of one that IsPlaneSum(), and whose input lies in these planes.
   void AddPlaneSum(int32_t op, const v1::Layout& planes);
+  // The same in another form.
+  void AddForm(int32_t op, const HostForm& form);
+  // Moves by the host's code that put the op's result, which lies in its place
+  // as `left` says, in plain order, through the place of the op's input.
+  void RestoreOrder(int32_t op, const v1::Layout& left);
   // Predicted cycles of the wall clock.
   void AddCycles(int64_t wall_cycles, int32_t op);
   // The RAM that has the address.
@@ -79,6 +85,9 @@ class ProgramWriter {
   v1::Program::Binding BindingOf(TensorId tensor);
   v1::Program::HostOp::Operand OperandOf(TensorId tensor);
   void AddReversal(int32_t op, const v1::Layout& planes);
+  void AddHostMove(int32_t op, const v1::Location& from,
+                   const v1::Layout& from_layout, const v1::Location& to,
+                   const v1::Layout& to_layout);
 
   const Graph& graph_;
   const v1::Machine& machine_;

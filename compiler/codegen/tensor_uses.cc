@@ -46,11 +46,13 @@ std::vector<Life> LivesOf(const Graph& graph,
 }
 
 // Scratchpad and address of what lies in no system memory. Taps show parts of
-// it, the first byte among them.
-ResidentPlaces ResidentTensors(const std::vector<TensorId>& storage,
+// it, the first byte among them. Not of what is never there as a whole.
+ResidentPlaces ResidentTensors(const Graph& graph,
+                               const std::vector<TensorId>& storage,
                                const TensorPlaces& places,
                                const v1::Program& program) {
   ResidentPlaces found = places.resident;
+  std::map<TensorId, uint64_t> ends;
   for (const v1::Program::Tap& tap : program.taps()) {
     if (tap.stream() < 0) continue;
     const TensorId stored = storage[tap.tensor()];
@@ -59,6 +61,18 @@ ResidentPlaces ResidentTensors(const std::vector<TensorId>& storage,
         stored, tap.location().memory(), tap.location().address());
     place->second.second =
         std::min<uint64_t>(place->second.second, tap.location().address());
+    uint64_t& end = ends[stored];
+    end = std::max<uint64_t>(
+        end,
+        tap.location().address() +
+            static_cast<uint64_t>(program.layouts(tap.layout()).size_bytes()));
+  }
+  for (const auto& [tensor, end] : ends) {
+    const auto place = found.find(tensor);
+    if (end - place->second.second <
+        static_cast<uint64_t>(BytesOf(graph.tensors[tensor]))) {
+      found.erase(place);
+    }
   }
   return found;
 }
@@ -78,19 +92,17 @@ void AddTensorUses(const Graph& graph, const std::vector<TensorId>& storage,
     sorted.emplace_back(places.memories.flash, address, tensor);
   }
   for (const auto& [tensor, place] :
-       ResidentTensors(storage, places, *program)) {
+       ResidentTensors(graph, storage, places, *program)) {
     sorted.emplace_back(place.first, place.second, tensor);
   }
   std::sort(sorted.begin(), sorted.end());
   for (const auto& [memory, address, tensor] : sorted) {
     const Tensor& described = graph.tensors[tensor];
-    int64_t bytes = ElementBytes(described.type);
-    for (const int64_t extent : described.shape) bytes *= extent;
     v1::TensorUse* use = program->add_tensors();
     use->set_name(described.name);
     use->set_memory(machine.memories(memory).name());
     use->set_address(address);
-    use->set_bytes(bytes);
+    use->set_bytes(BytesOf(described));
     use->set_first_layer(std::max(lives[tensor].first, 0));
     use->set_last_layer(std::max(lives[tensor].last, 0));
   }

@@ -1,4 +1,7 @@
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "compiler/codegen/compile.h"
@@ -41,6 +44,36 @@ TEST(TilePartitionTest, EnginesOfBothKindsAreRefusedByName) {
   ASSERT_TRUE(detail.has_value()) << plans.status();
   EXPECT_EQ(detail->reason, "ENGINES_MIXED");
   EXPECT_EQ(detail->where, "engine " + machine.engines(0).name());
+}
+
+// Plans come from outside, too.
+TEST(EmitProgramTest, ChainsOfAnotherPartitionAreRefused) {
+  const v1::ResolvedTarget target = *target::ResolveTarget("extends: \"dla\"");
+  const auto partition = PartitionGraph(Chain(), target.capabilities());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  const auto plans = TilePartition(*partition, target.machine(), {});
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  using Chains = std::vector<std::pair<int32_t, int32_t>>;
+  const auto emit = [&](const Chains& chains) {
+    v1::RegionPlans changed = *plans;
+    changed.mutable_regions(0)->clear_chains();
+    for (const auto& [first, last] : chains) {
+      v1::RegionPlan::Chain& chain = *changed.mutable_regions(0)->add_chains();
+      chain.set_first(first);
+      chain.set_last(last);
+    }
+    return EmitProgram(*partition, changed, target.machine()).status();
+  };
+  for (const Chains& good :
+       {Chains{}, Chains{{0, 1}}, Chains{{0, 0}, {1, 1}}}) {
+    EXPECT_TRUE(emit(good).ok()) << emit(good);
+  }
+  for (const Chains& bad : {Chains{{-1, 1}}, Chains{{0, 2}}, Chains{{1, 0}},
+                            Chains{{0, 2147483647}}, Chains{{0, 1}, {1, 1}},
+                            Chains{{0, 0}, {0, 0}}}) {
+    EXPECT_EQ(emit(bad).code(), absl::StatusCode::kInvalidArgument)
+        << bad[0].first << " " << bad[0].second;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/host_orders.h"
+#include "compiler/codegen/host_pools.h"
 #include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/storage.h"
@@ -289,6 +291,9 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
   EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
                       target::HostCosts::Create(machine));
   const std::vector<TensorId> storage = StorageOf(graph);
+  const std::vector<HostOrder> orders = HostOrders(graph, partition, views);
+  EK_ASSIGN_OR_RETURN(const HostLayouts arranged,
+                      ArrangedPlaces(graph, orders, views, plans, machine));
   std::vector<Work> works;
   // Works, by place.
   std::vector<int32_t> maker(graph.tensors.size(), -1);
@@ -322,8 +327,13 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
     } else if (partition.placements(i).engine() >= 0) {
       return absl::InvalidArgumentError("a region has no plan");
     } else {
+      const bool sums_planes =
+          PlanesOfInput(graph, op, storage, plans, machine) != nullptr;
+      const std::optional<PoolRun> pool =
+          sums_planes ? std::nullopt : PoolRunAt(graph, i, orders, arranged);
       EK_ASSIGN_OR_RETURN(int64_t cycles,
-                          HostOpCycles(graph, op, machine, costs));
+                          pool ? PoolRunCycles(graph, op, *pool, machine, costs)
+                               : HostOpCycles(graph, op, machine, costs));
       EK_ASSIGN_OR_RETURN(
           const int64_t reversal,
           ReversalCycles(graph, op, storage, plans, machine, costs));

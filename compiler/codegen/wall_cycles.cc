@@ -6,6 +6,22 @@
 #include "target/op_variables.h"
 
 namespace edgekiln::compiler {
+namespace {
+
+absl::StatusOr<int64_t> CyclesOf(const v1::OpAttributes& attributes,
+                                 const std::vector<target::ShapeSpan>& inputs,
+                                 const std::vector<target::ShapeSpan>& outputs,
+                                 const v1::Machine& machine,
+                                 const target::HostCosts& costs) {
+  EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
+                      target::VariablesOf(attributes, inputs, outputs));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t cycles,
+      costs.Cycles(target::OpAttributesName(attributes), variables));
+  return WallCycles(cycles, machine.host_clock_hz(), machine);
+}
+
+}  // namespace
 
 int64_t WallCycles(int64_t cycles, int64_t clock_hz,
                    const v1::Machine& machine) {
@@ -26,13 +42,17 @@ absl::StatusOr<int64_t> HostOpCycles(const Graph& graph, const Op& op,
     }
     return found;
   };
-  EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
-                      target::VariablesOf(op.attributes, shapes(op.inputs),
-                                          shapes(op.outputs)));
-  EK_ASSIGN_OR_RETURN(
-      const int64_t cycles,
-      costs.Cycles(target::OpAttributesName(op.attributes), variables));
-  return WallCycles(cycles, machine.host_clock_hz(), machine);
+  return CyclesOf(op.attributes, shapes(op.inputs), shapes(op.outputs), machine,
+                  costs);
+}
+
+absl::StatusOr<int64_t> HostOpCycles(const HostForm& form,
+                                     const v1::Machine& machine,
+                                     const target::HostCosts& costs) {
+  std::vector<target::ShapeSpan> inputs;
+  for (const Tensor& input : form.inputs) inputs.emplace_back(input.shape);
+  return CyclesOf(form.attributes, inputs,
+                  {target::ShapeSpan(form.output.shape)}, machine, costs);
 }
 
 }  // namespace edgekiln::compiler

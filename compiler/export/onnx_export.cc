@@ -56,10 +56,15 @@ absl::Status CheckTypes(const OpWriter& writer) {
         (tensor.type == v1::INT32 && tensor.is_constant())) {
       return absl::OkStatus();
     }
+    const bool is_wide = tensor.type == v1::INT16;
     return writer.Unsupported(
         absl::StrCat("tensor '", tensor.name, "', quantized ",
                      v1::ElementType_Name(tensor.type)),
-        "quantized INT8 and UINT8, and INT32 biases", "quantize to 8 bits");
+        is_wide ? "QuantizeLinear of op set 17 makes INT8 and UINT8; of INT16 "
+                  "from op set 21 on"
+                : "quantized INT8 and UINT8, and INT32 biases",
+        is_wide ? "leave ACTIVATIONS_INT16 out, or compile from the model"
+                : "quantize to 8 bits");
   };
   for (size_t i = 0; i < writer.op().inputs.size(); ++i) {
     if (writer.has_input(i)) EK_RETURN_IF_ERROR(check(writer.input(i)));

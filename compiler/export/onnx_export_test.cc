@@ -175,6 +175,7 @@ return %y
 )");
   EXPECT_TRUE(absl::IsUnimplemented(refused)) << refused;
   EXPECT_THAT(refused.message(), HasSubstr("INT16"));
+  EXPECT_THAT(refused.message(), HasSubstr("op set 21"));
   EXPECT_THAT(refused.message(), HasSubstr("layer wide"));
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/partition/host_reason.h"
+#include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/pattern_match.h"
 #include "compiler/partition/split_accumulators.h"
 #include "compiler/partition/ungroup.h"
@@ -321,8 +322,9 @@ v1::Partition InSubgraphs(const Graph& graph,
 
 absl::StatusOr<std::vector<int32_t>> EnginesOf(
     const Graph& source, const v1::Capabilities& capabilities) {
-  EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(source, capabilities));
   Graph graph = source;  // Constants stay shared.
+  EK_RETURN_IF_ERROR(PadKernels(graph, capabilities).status());
+  EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(graph, capabilities));
   EK_ASSIGN_OR_RETURN(const Placed placed,
                       PlaceOps(graph, capabilities, std::move(choices.ops)));
   std::vector<int32_t> engines(source.ops.size());
@@ -356,7 +358,13 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
   Graph graph = source;  // Constants stay shared.
   if (HasConvolution(capabilities)) UngroupConvolutions(graph);
+  EK_ASSIGN_OR_RETURN(const std::vector<std::string> padded,
+                      PadKernels(graph, capabilities));
   EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(graph, capabilities));
+  for (size_t i = 0; i < padded.size(); ++i) {
+    if (choices.ops[i].engine == kHost) continue;
+    absl::StrAppend(&choices.ops[i].reason, padded[i]);
+  }
   GatherChains(graph, choices);
   EK_ASSIGN_OR_RETURN(const Placed placed,
                       PlaceOps(graph, capabilities, std::move(choices.ops)));

@@ -21,7 +21,8 @@ namespace edgekiln::compiler {
 // neighbour. Ops that an engine only runs as a chain become neighbours.
 // Consecutive ops on one engine form a subgraph, numbered from 0 in order of
 // execution; host ops count as subgraphs of their own runs. Convolutions in
-// groups are rewritten for engines, which have none (ungroup.h). An op of which
+// groups are rewritten for engines, which have none (ungroup.h), and kernels
+// padded to sizes that they have (pad_kernels.h). An op of which
 // the engine only gives int32 sums, or whose limits it does not have, becomes
 // two (op_split.h): its first half, and a Requantize or Clip, on the same
 // engine if that can, else on another, else on the host. INVALID_ARGUMENT if
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<std::vector<Taker>>> EnginesThatTake(
 
 // The engine of each op, -1 for the host, as PartitionGraph places it, or its
 // first half if it is split; `graph` as it is, convolutions in groups included.
-// Reads no constant. INVALID_ARGUMENT as above.
+// Reads no constant but weights. INVALID_ARGUMENT as above.
 absl::StatusOr<std::vector<int32_t>> EnginesOf(
     const Graph& graph, const v1::Capabilities& capabilities);
 

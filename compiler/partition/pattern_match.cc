@@ -154,6 +154,10 @@ int32_t PatternMatcher::HeadOf(int32_t op, const Pattern& pattern,
   return op;
 }
 
+int32_t PatternMatcher::IndexOf(const Pattern& pattern, int32_t engine) const {
+  return static_cast<int32_t>(&pattern - engines_[engine].data());
+}
+
 Match PatternMatcher::MatchChain(int32_t first, int32_t engine,
                                  const std::vector<bool>& taken) const {
   const v1::OpAttributes& attributes = graph_.ops[first].attributes;
@@ -165,6 +169,7 @@ Match PatternMatcher::MatchChain(int32_t first, int32_t engine,
     if (why.empty()) why = WhyNot(pattern, ops);
     if (why.empty()) {
       match.ops = std::move(ops);
+      match.pattern = IndexOf(pattern, engine);
       match.failed.clear();
       const bool sums =
           pattern.pattern->numerics().requantization() ==
@@ -194,9 +199,33 @@ bool PatternMatcher::MatchPlainClamp(int32_t op, int32_t engine,
     if (!WhyNotOps(pattern, {&*plain}).empty()) continue;
     match.failed = {WhyNot(pattern, {op})};
     match.ops = {op};
+    match.pattern = IndexOf(pattern, engine);
     return true;
   }
   return false;
+}
+
+int32_t PatternMatcher::MostKernelPadding(int32_t first, int32_t engine) const {
+  const Op& op = graph_.ops[first];
+  int32_t most = 0;
+  std::vector<int32_t> ops;
+  for (const Pattern& pattern : engines_[engine]) {
+    const int32_t padding = pattern.pattern->most_kernel_padding();
+    const v1::Numerics& numerics = pattern.pattern->numerics();
+    if (padding <= most || !pattern.ops[0].Matches(op.attributes) ||
+        !FindChain(first, pattern, {}, ops).empty()) {
+      continue;
+    }
+    bool takes = absl::c_all_of(ops, [&](int32_t each) {
+      return WhyNotNumerics(graph_, graph_.ops[each], numerics).empty();
+    });
+    if (!takes && ops.size() == 1 && numerics.plain_clamps()) {
+      const std::optional<Op> plain = WithPlainClamp(graph_, op);
+      takes = plain && WhyNotNumerics(graph_, *plain, numerics).empty();
+    }
+    if (takes) most = padding;
+  }
+  return most;
 }
 
 // Explains an op that occurs in chains, but never first: why the chain around

@@ -24,6 +24,8 @@ struct Match {
   // The engine only runs the first half of this one op: the second one is still
   // to be placed.
   OpSplit split = OpSplit::kNone;
+  // Which of the engine's patterns takes them.
+  int32_t pattern = -1;
   // If it takes nothing, for each pattern with this kind of op the condition
   // that failed, as users read it: "kernels up to 7 (here kernel_h 9, kernel_w
   // 9)". Values of this one layer stand in parentheses, so that reports can
@@ -47,6 +49,11 @@ class PatternMatcher {
   Match MatchChain(int32_t first, int32_t engine,
                    const std::vector<bool>& taken = {}) const;
 
+  // The largest most_kernel_padding of the engine's patterns that would take
+  // the op, or its first half, but for their conditions; 0 if there is none.
+  // What numerics or other ops of a chain fail, no padding helps.
+  int32_t MostKernelPadding(int32_t first, int32_t engine) const;
+
  private:
   struct Pattern {
     const v1::OpPattern* pattern = nullptr;
@@ -63,6 +70,7 @@ class PatternMatcher {
                      const std::vector<int32_t>& ops) const;
   std::string WhyNotOps(const Pattern& pattern,
                         absl::Span<const Op* const> ops) const;
+  int32_t IndexOf(const Pattern& pattern, int32_t engine) const;
   bool MatchPlainClamp(int32_t op, int32_t engine, Match& match) const;
   void ExplainMember(int32_t op, int32_t engine, const std::vector<bool>& taken,
                      Match& match) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "ops/quantized_parameters.h"
 #include "ops/real_math.h"
 
 namespace edgekiln::compiler {
@@ -12,7 +13,8 @@ namespace {
 
 constexpr double kWhole = 1e6;
 constexpr int kDefaultPercentilePpm = 999'900;
-constexpr int kLevels = 256;  // Of 8 bits.
+// Thresholds that are tried, at most about.
+constexpr int kThresholds = 256;
 
 // Ranges are tried in steps of 2^(1/8), down to 1/16, then around the best one
 // in steps of 2^(1/32).
@@ -175,12 +177,12 @@ RealRange SeenValues::Percentile(int64_t kept_ppm) const {
 // Migacz, "8-bit inference with TensorRT" (GTC 2017): of the thresholds on
 // magnitudes, the one whose values, those beyond counted at it, diverge least
 // from the same in as many levels as there are.
-RealRange SeenValues::LeastDivergence() const {
+RealRange SeenValues::LeastDivergence(int levels) const {
   const double largest =
       std::max(-double{bins_.front().value}, double{bins_.back().value});
   if (!(largest > 0) || !(bin_width_ > 0)) return all_;
   const bool two_sided = all_.low < 0 && all_.high > 0;
-  const int levels = two_sided ? kLevels / 2 : kLevels;
+  if (two_sided) levels /= 2;
   const int count =
       static_cast<int>(std::min(std::ceil(largest / bin_width_), 1e6));
   std::vector<double> bins(static_cast<size_t>(std::max(count, 1)), 0);
@@ -197,7 +199,7 @@ RealRange SeenValues::LeastDivergence() const {
   if (!(total > 0)) return all_;
   double least = std::numeric_limits<double>::infinity();
   int best = all;
-  for (int kept = all; kept >= levels; kept -= std::max(1, all / kLevels)) {
+  for (int kept = all; kept >= levels; kept -= std::max(1, all / kThresholds)) {
     double beyond = 0;
     for (int i = kept; i < all; ++i) beyond += bins[i];
     // All that is kept, and what is cut off in the last bin.
@@ -235,7 +237,8 @@ RealRange SeenValues::LeastDivergence() const {
   return {std::max(all_.low, -threshold), std::min(all_.high, threshold)};
 }
 
-RealRange SeenValues::Kept(const v1::CalibrateOptions& method) const {
+RealRange SeenValues::Kept(const v1::CalibrateOptions& method,
+                           v1::ElementType type) const {
   RealRange kept = all_;
   if (!uncounted_ && !bins_.empty()) {
     switch (method.method()) {
@@ -247,7 +250,8 @@ RealRange SeenValues::Kept(const v1::CalibrateOptions& method) const {
                                                     : method.percentile_ppm());
         break;
       case v1::CalibrateOptions::KL:
-        kept = LeastDivergence();
+        kept = LeastDivergence(ops::RangeOf(type).max - ops::RangeOf(type).min +
+                               1);
         break;
       default:
         break;
@@ -258,14 +262,17 @@ RealRange SeenValues::Kept(const v1::CalibrateOptions& method) const {
   return kept;
 }
 
-double SeenValues::SquaredError(const Quantization& quantization) const {
+double SeenValues::SquaredError(const Quantization& quantization,
+                                v1::ElementType type) const {
+  const double least = ops::RangeOf(type).min;
+  const double most = ops::RangeOf(type).max;
   const double scale = quantization.scale[0];
   const double zero = quantization.zero_point[0];
   double sum = 0;
   for (const Bin& bin : bins_) {
     const double q =
         std::clamp(static_cast<double>(RoundHalfAway(bin.value / scale)) + zero,
-                   -128.0, 127.0);
+                   least, most);
     const double error = bin.value - scale * (q - zero);
     sum += bin.count * error * error;
   }
@@ -280,23 +287,24 @@ Quantization SeenValues::LeastSquares(ScaleRules rules) const {
     return kept;
   };
   const auto error = [&](const RealRange& kept) {
-    return SquaredError(ActivationQuantization(kept, rules));
+    return SquaredError(ActivationQuantization(kept, rules), rules.activations);
   };
   if (rules.power_of_two) {
     Quantization best = ActivationQuantization(range, rules);
-    double least = SquaredError(best);
+    double least = SquaredError(best, rules.activations);
     for (int i = 1; i <= kPowersOfTwo; ++i) {
       const double factor = std::ldexp(1, -i);
       const Quantization narrower = ActivationQuantization(
           holding({range.low * factor, range.high * factor}), rules);
-      const double here = SquaredError(narrower);
+      const double here = SquaredError(narrower, rules.activations);
       if (here >= least) continue;
       least = here;
       best = narrower;
     }
     return best;
   }
-  if (rules.symmetric || range.low == 0 || range.high == 0) {
+  if (rules.symmetric || rules.activations == v1::INT16 || range.low == 0 ||
+      range.high == 0) {
     const auto scaled = [&](double factor) {
       return holding({range.low * factor, range.high * factor});
     };
@@ -323,15 +331,17 @@ Quantization SeenValues::QuantizationFor(const v1::CalibrateOptions& method,
                                          ScaleRules rules) const {
   if (method.method() != v1::CalibrateOptions::MSE || uncounted_ ||
       bins_.empty()) {
-    return ActivationQuantization(Kept(method), rules);
+    return ActivationQuantization(Kept(method, rules.activations), rules);
   }
   return LeastSquares(rules);
 }
 
-double SeenValues::ShareOutside(const Quantization& quantization) const {
+double SeenValues::ShareOutside(const Quantization& quantization,
+                                v1::ElementType type) const {
+  const ops::QuantizedRange integers = ops::RangeOf(type);
   const double scale = quantization.scale[0];
-  const double low = scale * (-128.5 - quantization.zero_point[0]);
-  const double high = scale * (127.5 - quantization.zero_point[0]);
+  const double low = scale * (integers.min - 0.5 - quantization.zero_point[0]);
+  const double high = scale * (integers.max + 0.5 - quantization.zero_point[0]);
   double count = 0;
   double outside = 0;
   for (const Bin& bin : bins_) {

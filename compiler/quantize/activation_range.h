@@ -28,22 +28,26 @@ class SeenValues {
 
   // Everything that was seen.
   const RealRange& all() const { return all_; }
-  // The range that the method keeps; MSE keeps all of it, see
-  // QuantizationFor().
-  RealRange Kept(const v1::CalibrateOptions& method) const;
-  // int8 by `method`, within the rules. OUTPUT_MSE, which depends on more than
+  // The range that the method keeps for integers of `type`; MSE keeps all of
+  // it, see QuantizationFor().
+  RealRange Kept(const v1::CalibrateOptions& method,
+                 v1::ElementType type = v1::INT8) const;
+  // By `method`, within the rules. OUTPUT_MSE, which depends on more than
   // these values, begins with PERCENTILE.
   Quantization QuantizationFor(const v1::CalibrateOptions& method,
                                ScaleRules rules) const;
-  // Share of the values that are counted which `quantization` cannot hold.
-  double ShareOutside(const Quantization& quantization) const;
+  // Share of the values that are counted which integers of `type` with
+  // `quantization` cannot hold.
+  double ShareOutside(const Quantization& quantization,
+                      v1::ElementType type = v1::INT8) const;
 
  private:
   void HalveBins();
   RealRange Percentile(int64_t kept_ppm) const;
-  RealRange LeastDivergence() const;
+  RealRange LeastDivergence(int levels) const;
   Quantization LeastSquares(ScaleRules rules) const;
-  double SquaredError(const Quantization& quantization) const;
+  double SquaredError(const Quantization& quantization,
+                      v1::ElementType type) const;
 
   RealRange all_;
   RealRange average_;

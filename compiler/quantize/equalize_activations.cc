@@ -267,7 +267,7 @@ class Equalization {
         auto* values = reinterpret_cast<float*>(bytes);
         const int64_t count = size / static_cast<int64_t>(sizeof(float));
         if (scale_it) Divide(factors, values, count);
-        RoundToSteps(of, values, count);
+        RoundToSteps(of, values, count, rules_.activations);
       });
     };
     // Made already, as it is.
@@ -356,6 +356,8 @@ class Equalization {
 absl::StatusOr<bool> EqualizeActivations(
     const std::vector<v1::LayerScheme>& schemes, CalibrationSamples samples,
     ScaleRules rules, ops::CpuPath cpu_path, Graph& graph) {
+  // Rounding to 16 bits is no loss that a pool could make worse.
+  if (rules.activations == v1::INT16) return false;
   Equalization equalization(schemes, rules, graph);
   samples.Limit(equalization.SamplesToTake(samples.size()));
   if (samples.size() == 0) return false;

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/testing/random_samples.h"
 #include "compiler/quantize/testing/splat.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -31,55 +32,7 @@ constexpr char kNetwork[] = R"(
 return %y
 )";
 
-float Uniform(Rng& rng) {
-  return static_cast<float>(rng.Next() >> 40) * 0x1p-23f - 1;
-}
-
-Graph Network() {
-  Graph graph = ParseWithSplats(kNetwork);
-  Rng rng(1);
-  for (const Op& op : graph.ops) {
-    if (op.inputs.size() < 2) continue;
-    Tensor& weights = graph.tensors[op.inputs[1]];
-    std::vector<float> values;
-    for (int64_t i = 0; i < weights.num_elements(); ++i) {
-      values.push_back(Uniform(rng));
-    }
-    weights.data =
-        ConstantData(std::string(reinterpret_cast<const char*>(values.data()),
-                                 values.size() * sizeof(float)));
-  }
-  return graph;
-}
-
-// `order`: of the samples.
-std::vector<v1::Chunk> Samples(const Graph& graph,
-                               const std::vector<int>& order, int64_t chunk) {
-  const int64_t elements = graph.tensors[graph.inputs[0]].num_elements();
-  std::vector<std::string> samples;
-  Rng rng(2);
-  for (size_t s = 0; s < order.size(); ++s) {
-    std::vector<float> values;
-    for (int64_t i = 0; i < elements; ++i) {
-      values.push_back(Uniform(rng) * Uniform(rng) * 4);
-    }
-    samples.emplace_back(reinterpret_cast<const char*>(values.data()),
-                         values.size() * sizeof(float));
-  }
-  std::vector<v1::Chunk> chunks;
-  for (size_t s = 0; s < order.size(); ++s) {
-    if (s % chunk == 0) chunks.emplace_back().add_arrays();
-    chunks.back().set_samples(chunks.back().samples() + 1);
-    chunks.back().mutable_arrays(0)->mutable_data()->append(samples[order[s]]);
-  }
-  return chunks;
-}
-
-std::vector<int> InOrder(int count) {
-  std::vector<int> order;
-  for (int i = 0; i < count; ++i) order.push_back(i);
-  return order;
-}
+Graph Network() { return WithRandomWeights(ParseWithSplats(kNetwork)); }
 
 struct Result {
   Graph graph;
@@ -123,18 +76,19 @@ TEST(FittedTest, NothingButTheSamplesCounts) {
   std::swap(shuffled[3], shuffled[20]);
   for (const char* needs : {"", kShiftNeeds, kConverterNeeds}) {
     for (const char* config :
-         {"", "scheme { weights: INT4 }",
+         {"", "scheme { weights: INT4 }", "activations: ACTIVATIONS_INT16",
           "layers { layer: 'conv' scheme { weights: TERNARY } }"}) {
-      const Result want =
-          Quantized(graph, Samples(graph, InOrder(24), 24), config, needs);
+      const Result want = Quantized(
+          graph, RandomSamples(graph, InOrder(24), 24), config, needs);
       EXPECT_EQ(
-          Quantized(graph, Samples(graph, shuffled, 5), config, needs).bytes,
+          Quantized(graph, RandomSamples(graph, shuffled, 5), config, needs)
+              .bytes,
           want.bytes);
       for (const ops::CpuPath path :
            {ops::CpuPath::kScalar, ops::CpuPath::kAvx2,
             ops::CpuPath::kAvx512}) {
-        EXPECT_EQ(Quantized(graph, Samples(graph, InOrder(24), 24), config,
-                            needs, path)
+        EXPECT_EQ(Quantized(graph, RandomSamples(graph, InOrder(24), 24),
+                            config, needs, path)
                       .bytes,
                   want.bytes);
       }
@@ -145,7 +99,7 @@ TEST(FittedTest, NothingButTheSamplesCounts) {
 // Whatever is switched off: valid graphs, and each method makes outputs better.
 TEST(FittedTest, EachMethodHelps) {
   const Graph graph = Network();
-  const std::vector<v1::Chunk> chunks = Samples(graph, InOrder(64), 64);
+  const std::vector<v1::Chunk> chunks = RandomSamples(graph, InOrder(64), 64);
   const auto last = [&](const char* config) {
     const Result result = Quantized(graph, chunks, config, kShiftNeeds);
     EXPECT_TRUE(VerifyGraph(result.graph).ok());
@@ -163,7 +117,7 @@ TEST(FittedTest, EachMethodHelps) {
 TEST(FittedTest, ReportsWhatWasDone) {
   const Graph graph = Network();
   const Result result =
-      Quantized(graph, Samples(graph, InOrder(16), 16),
+      Quantized(graph, RandomSamples(graph, InOrder(16), 16),
                 "layers { layer: 'conv' scheme { weights: INT4 } } "
                 "layers { layer: 'dense' scheme { keep_float: ON } }");
   ASSERT_EQ(result.report.layers_size(), 5);
@@ -190,7 +144,7 @@ TEST(FittedTest, ReportsWhatWasDone) {
 TEST(FittedTest, ConvertersMakeResultsWhereTheEngineHasOne) {
   const Graph graph = Network();
   const auto quantized = [&](int samples) {
-    return Quantized(graph, Samples(graph, InOrder(samples), 64),
+    return Quantized(graph, RandomSamples(graph, InOrder(samples), 64),
                      "layers { layer: 'conv' scheme { weights: TERNARY } }",
                      kConverterNeeds);
   };
@@ -222,7 +176,7 @@ TEST(FittedTest, ConvertersMakeResultsWhereTheEngineHasOne) {
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "layers { layer: 'conv' scheme { weights: TERNARY } }",
       options.mutable_config()));
-  const auto statistics = Calibrate(graph, Samples(graph, InOrder(8), 8));
+  const auto statistics = Calibrate(graph, RandomSamples(graph, InOrder(8), 8));
   ASSERT_TRUE(statistics.ok());
   const auto unfitted = Quantize(graph, options, {.statistics = *statistics});
   ASSERT_TRUE(unfitted.ok()) << unfitted.status();
@@ -231,9 +185,10 @@ TEST(FittedTest, ConvertersMakeResultsWhereTheEngineHasOne) {
 
 TEST(FittedTest, FewerSamplesCanBeAskedFor) {
   const Graph graph = Network();
-  EXPECT_EQ(Quantized(graph, Samples(graph, InOrder(16), 16), "samples: 5")
-                .report.samples(),
-            5);
+  EXPECT_EQ(
+      Quantized(graph, RandomSamples(graph, InOrder(16), 16), "samples: 5")
+          .report.samples(),
+      5);
 }
 
 // Thousands of layers: what is alive at a time counts, not what there is.
@@ -255,7 +210,7 @@ return %y
     graph.ops.push_back(op);
   }
   graph.outputs = graph.ops.back().outputs;
-  const std::vector<v1::Chunk> chunks = Samples(graph, InOrder(8), 8);
+  const std::vector<v1::Chunk> chunks = RandomSamples(graph, InOrder(8), 8);
   const tests::HeapPeak peak;
   Quantized(graph, chunks);
   EXPECT_LT(peak.bytes(), int64_t{100} << 20);

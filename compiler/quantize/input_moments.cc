@@ -1,6 +1,7 @@
 #include "compiler/quantize/input_moments.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ops/evaluate.h"
 
@@ -121,6 +122,11 @@ int64_t Spread(int64_t k, int64_t count, int64_t all) {
   return std::min(static_cast<int64_t>(at), all - 1);
 }
 
+// Of 16 bits, the upper 8, rounded: moments need no more.
+int8_t UpperByte(int16_t value) {
+  return static_cast<int8_t>(std::min((value + 128) >> 8, 127));
+}
+
 // Sums of products of the rows of [size, count] int8.
 // By the reference's own kernel; false if it does not take that many.
 bool MatrixProduct(const std::vector<int8_t>& rows, int64_t size, int64_t count,
@@ -231,7 +237,8 @@ std::vector<int64_t> WeightsOfChannel(const Graph& graph, const Op& op,
 
 bool HasMoments(const Graph& graph, const Op& op) {
   const Tensor& input = InputOf(graph, op);
-  return (input.type == v1::INT8 || input.type == v1::UINT8) &&
+  return (input.type == v1::INT8 || input.type == v1::UINT8 ||
+          input.type == v1::INT16) &&
          input.num_elements() > 0 &&
          graph.tensors[op.outputs[0]].num_elements() > 0 &&
          WeightsOf(graph, op).num_elements() > 0;
@@ -272,11 +279,18 @@ InputMoments MomentsOf(const SampleBatch& batch, const Op& op,
       const char* values = batch.value(op.inputs[0], row / patches.rows());
       const auto put = [&](int64_t j, auto value) {
         if (j < first || j >= first + size) return;
-        rows[(j - first) * count + k] =
-            static_cast<int8_t>(int32_t{value} - offset);
+        int8_t& element = rows[(j - first) * count + k];
+        if constexpr (std::is_same_v<decltype(value), int16_t>) {
+          element = UpperByte(value);
+        } else {
+          element = static_cast<int8_t>(int32_t{value} - offset);
+        }
       };
       const int64_t within = row % patches.rows();
-      if (is_unsigned) {
+      if (input.type == v1::INT16) {
+        patches.Read(reinterpret_cast<const int16_t*>(values),
+                     static_cast<int16_t>(zero), within, put);
+      } else if (is_unsigned) {
         patches.Read(reinterpret_cast<const uint8_t*>(values),
                      static_cast<uint8_t>(zero + offset), within, put);
       } else {

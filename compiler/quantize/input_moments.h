@@ -10,9 +10,9 @@
 namespace edgekiln::compiler {
 
 // How the values that one output channel of a layer sums vary together, in
-// units of the input's integers: what decides how much an error of its weights
-// moves its result. Element j of a patch is what weight j of the channel is
-// multiplied by (WeightsOfChannel()).
+// units of the input's integers (of INT16, 256 of them): what decides how much
+// an error of its weights moves its result. Element j of a patch is what weight
+// j of the channel is multiplied by (WeightsOfChannel()).
 struct InputMoments {
   // The covariances, or second moments about the zero point, of the elements
   // first .. first + size - 1; between blocks they count as 0.
@@ -38,7 +38,7 @@ std::vector<ChannelGroup> ChannelGroupsOf(const Graph& graph, const Op& op);
 std::vector<int64_t> WeightsOfChannel(const Graph& graph, const Op& op,
                                       int64_t channel);
 
-// Whether moments of the op's input can be taken: 8 bits.
+// Whether moments of the op's input can be taken: INT8, UINT8 and INT16.
 bool HasMoments(const Graph& graph, const Op& op);
 
 // Bytes of the moments of all groups of the layer.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "compiler/quantize/activation_range.h"
+#include "ops/quantized_parameters.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -18,17 +19,6 @@ const Tensor* IntegersOf(const Graph& quantized, TensorId input) {
   return nullptr;
 }
 
-struct Integers {
-  double low = -128;
-  double high = 127;
-};
-
-Integers IntegersOf(v1::ElementType type) {
-  if (type == v1::UINT8) return {.low = 0, .high = 255};
-  if (type == v1::INT16) return {.low = -32768, .high = 32767};
-  return {};
-}
-
 v1::QuantizedLayer RowOf(const Tensor& input, const Tensor& integers,
                          const v1::CalibrationStatistics& statistics) {
   v1::QuantizedLayer row;
@@ -37,7 +27,7 @@ v1::QuantizedLayer RowOf(const Tensor& input, const Tensor& integers,
   const Quantization& quantization = *integers.quantization;
   const double scale = quantization.scale[0];
   const int32_t zero = quantization.zero_point[0];
-  const auto [low, high] = IntegersOf(integers.type);
+  const auto [low, high] = ops::RangeOf(integers.type);
   row.set_scale(scale);
   row.set_zero_point(zero);
   row.set_range_low(scale * (low - zero));
@@ -48,7 +38,7 @@ v1::QuantizedLayer RowOf(const Tensor& input, const Tensor& integers,
     row.set_seen_high(range.max());
     SeenValues seen;
     seen.Include(range);
-    row.set_saturated(seen.ShareOutside(quantization));
+    row.set_saturated(seen.ShareOutside(quantization, integers.type));
   }
   return row;
 }

@@ -11,17 +11,18 @@
 namespace edgekiln::compiler {
 namespace {
 
-// The tensor as int8 with `scale`; other types than float32 as they are.
-Tensor AsInt8(Tensor tensor, float scale) {
+// The tensor as `type` with `scale`; other types than float32 as they are.
+Tensor AsIntegers(Tensor tensor, float scale, v1::ElementType type) {
   if (tensor.type != v1::FLOAT32) return tensor;
-  tensor.type = v1::INT8;
+  tensor.type = type;
   tensor.quantization =
       Quantization{.scale = {scale}, .zero_point = {0}, .axis = 0};
   return tensor;
 }
 
-// Whether ops/ takes the op with int8 tensors, its output scaled so.
-bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale) {
+// Whether ops/ takes the op with tensors of `type`, its output scaled so.
+bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale,
+                        v1::ElementType type) {
   std::vector<Tensor> tensors;
   const bool weights = WeightAxis(op) >= 0;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -29,13 +30,15 @@ bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale) {
       tensors.emplace_back();
       continue;
     }
-    tensors.push_back(AsInt8(graph.tensors[op.inputs[i]], 1));
+    tensors.push_back(AsIntegers(graph.tensors[op.inputs[i]], 1,
+                                 weights && i > 0 ? v1::INT8 : type));
     if (weights && i == 2) {
       tensors.back().type = v1::INT32;
       tensors.back().data = {};
     }
   }
-  const Tensor output = AsInt8(graph.tensors[op.outputs[0]], output_scale);
+  const Tensor output =
+      AsIntegers(graph.tensors[op.outputs[0]], output_scale, type);
   std::vector<ops::TensorView> views;
   for (const Tensor& tensor : tensors) {
     views.push_back(ViewOf(tensor));
@@ -44,7 +47,7 @@ bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale) {
   return ops::CheckOp(op.attributes, views, {ViewOf(output)}).ok();
 }
 
-bool HasIntegerForm(const Graph& graph, const Op& op) {
+bool HasIntegerForm(const Graph& graph, const Op& op, v1::ElementType type) {
   if (op.outputs.size() != 1 || op.inputs.empty() ||
       op.inputs[0] == kNoTensor ||
       graph.tensors[op.inputs[0]].type != v1::FLOAT32 ||
@@ -61,7 +64,7 @@ bool HasIntegerForm(const Graph& graph, const Op& op) {
   } else if (!ChoosesValues(op) && !HasIntegerMeaning(op)) {
     return false;
   }
-  return IntegerKernelTakes(graph, op, 1);
+  return IntegerKernelTakes(graph, op, 1, type);
 }
 
 bool IsAtOneOf(const Op& op, const std::vector<bool>& tensors) {
@@ -105,10 +108,11 @@ int WeightAxis(const Op& op) {
   return op.attributes.has_depthwise_conv2d() ? 3 : -1;
 }
 
-bool SharesQuantization(const Graph& graph, const Op& op) {
+bool SharesQuantization(const Graph& graph, const Op& op,
+                        v1::ElementType activations) {
   // A concatenation could change scales, by rounding once more.
   return op.attributes.has_concat() || PassesValues(op) ||
-         !IntegerKernelTakes(graph, op, 2);
+         !IntegerKernelTakes(graph, op, 2, activations);
 }
 
 bool MayShareQuantization(const Graph& graph, const Op& op) {
@@ -123,11 +127,12 @@ bool MayShareQuantization(const Graph& graph, const Op& op) {
 
 std::vector<bool> ChooseIntegerOps(const Graph& graph,
                                    const std::vector<bool>& unbounded,
-                                   const std::vector<bool>& kept) {
+                                   const std::vector<bool>& kept,
+                                   v1::ElementType activations) {
   const int32_t count = static_cast<int32_t>(graph.ops.size());
   std::vector<bool> integer(count);
   for (int32_t i = 0; i < count; ++i) {
-    integer[i] = HasIntegerForm(graph, graph.ops[i]) &&
+    integer[i] = HasIntegerForm(graph, graph.ops[i], activations) &&
                  !IsAtOneOf(graph.ops[i], unbounded) &&
                  (kept.empty() || !kept[i]);
   }

@@ -11,7 +11,8 @@ namespace edgekiln::compiler {
 // constants; -1 for others.
 int WeightAxis(const Op& op);
 
-// Which ops of a float graph compute in int8, by index; the others stay float.
+// Which ops of a float graph compute in integers, by index; the others stay
+// float. `activations`: INT8, UINT8 or INT16.
 // An op does if it has an integer kernel, unless it and its neighbours that
 // have one stand between ops that have none, with no sum of products among
 // them: there the way into the integers and back costs more than it saves. Ops
@@ -19,11 +20,13 @@ int WeightAxis(const Op& op);
 // are `kept`, by index (empty: none).
 std::vector<bool> ChooseIntegerOps(const Graph& graph,
                                    const std::vector<bool>& unbounded,
-                                   const std::vector<bool>& kept = {});
+                                   const std::vector<bool>& kept = {},
+                                   v1::ElementType activations = v1::INT8);
 
 // Whether the integer kernel takes no other scale for its output than that of
 // its inputs, or would lose by one.
-bool SharesQuantization(const Graph& graph, const Op& op);
+bool SharesQuantization(const Graph& graph, const Op& op,
+                        v1::ElementType activations = v1::INT8);
 
 // Whether the op had better have one quantization for operands and result, as
 // engines compute it, unless ranges are too different: a minimum or maximum of

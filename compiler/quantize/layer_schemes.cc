@@ -160,22 +160,20 @@ void Overlay(const v1::LayerScheme& over, v1::LayerScheme& scheme) {
 }  // namespace
 
 absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
-  bool known = IsKnown(config.scheme()) &&
-               v1::Switch_IsValid(config.equalization()) &&
-               v1::Switch_IsValid(config.bias_correction()) &&
-               v1::Switch_IsValid(config.symmetric_activations()) &&
-               v1::CalibrateOptions::Method_IsValid(config.ranges().method());
+  bool known =
+      IsKnown(config.scheme()) && v1::Switch_IsValid(config.equalization()) &&
+      v1::Switch_IsValid(config.bias_correction()) &&
+      v1::Switch_IsValid(config.symmetric_activations()) &&
+      v1::QuantizationConfig::Activations_IsValid(config.activations()) &&
+      v1::CalibrateOptions::Method_IsValid(config.ranges().method());
   for (const auto& rule : config.layers()) {
     known = known && IsKnown(rule.scheme());
   }
   if (!known) return BadValue("a value that no key takes", "");
-  if (config.activations() != v1::QuantizationConfig::ACTIVATIONS_UNSPECIFIED &&
-      config.activations() != v1::QuantizationConfig::ACTIVATIONS_INT8) {
-    return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
-               "activations of another type than int8 are asked for",
-               "activations", "float models become int8",
-               "leave activations out, or quantize the model before: uint8 and "
-               "int16 models are taken as they are");
+  if (config.activations() == v1::QuantizationConfig::ACTIVATIONS_INT16 &&
+      config.symmetric_activations() == v1::OFF) {
+    return BadValue("symmetric_activations: OFF and ACTIVATIONS_INT16",
+                    "int16 has zero points of 0");
   }
   const int ppm = config.ranges().percentile_ppm();
   if (ppm != 0 &&
@@ -198,6 +196,62 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
                     absl::StrCat("0 to ", kMostSamples));
   }
   return absl::OkStatus();
+}
+
+v1::ElementType ActivationsOf(const v1::QuantizationConfig& config,
+                              const v1::QuantizationNeeds& needs) {
+  switch (config.activations()) {
+    case v1::QuantizationConfig::ACTIVATIONS_INT8:
+      return v1::INT8;
+    case v1::QuantizationConfig::ACTIVATIONS_UINT8:
+      return v1::UINT8;
+    case v1::QuantizationConfig::ACTIVATIONS_INT16:
+      return v1::INT16;
+    default:
+      return needs.activations() == v1::ELEMENT_TYPE_UNSPECIFIED
+                 ? v1::INT8
+                 : needs.activations();
+  }
+}
+
+v1::QuantizationNeeds NeedsWith(v1::ElementType activations,
+                                v1::QuantizationNeeds needs) {
+  const v1::ElementType taken =
+      needs.activations() == v1::ELEMENT_TYPE_UNSPECIFIED ? v1::INT8
+                                                          : needs.activations();
+  if (activations == taken) return needs;
+  if (activations != v1::UINT8 || taken != v1::INT8) {
+    // For MayBeWide().
+    v1::QuantizationNeeds none;
+    none.set_activations(needs.activations());
+    return none;
+  }
+  auto& ops = *needs.mutable_ops();
+  for (v1::QuantizationNeeds::Op& op : ops) {
+    auto& forms = *op.mutable_narrower();
+    forms.erase(
+        std::remove_if(forms.begin(), forms.end(),
+                       [](const auto& form) { return form.has_converter(); }),
+        forms.end());
+  }
+  ops.erase(std::remove_if(ops.begin(), ops.end(),
+                           [](const auto& op) { return op.has_converter(); }),
+            ops.end());
+  return needs;
+}
+
+bool MayBeWide(v1::ElementType activations,
+               const v1::QuantizationNeeds& needs) {
+  return activations == v1::INT16 && needs.activations() != v1::INT16;
+}
+
+ScaleRules RulesFor(const v1::QuantizationConfig& config,
+                    const v1::QuantizationNeeds& needs) {
+  return {.symmetric = needs.symmetric_activations() ||
+                       config.symmetric_activations() == v1::ON,
+          .power_of_two = needs.power_of_two_scales(),
+          .equal_addends = needs.equal_addends(),
+          .activations = ActivationsOf(config, needs)};
 }
 
 absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(
@@ -228,6 +282,12 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
                "zero points of activations are asked for",
                "symmetric_activations", "the target's engines take none but 0",
                "leave symmetric_activations out, or choose another target");
+  }
+  if (config.ranges().method() == v1::CalibrateOptions::KL &&
+      ActivationsOf(config, needs) == v1::INT16) {
+    // Values are counted in fewer bins than int16 has levels.
+    return BadValue("ranges by KL of int16 activations",
+                    "MIN_MAX, PERCENTILE, MOVING_AVERAGE, MSE, OUTPUT_MSE");
   }
   std::vector<v1::LayerScheme> schemes;
   for (size_t i = 0; i < graph.ops.size(); ++i) {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/quantize/scales.h"
 #include "edgekiln/v1/quantization.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -14,6 +15,24 @@ namespace edgekiln::compiler {
 // INVALID_ARGUMENT for values that no enum of the message has, or a share or
 // number of samples out of range.
 absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
+
+// What activations become: what is asked for, else what the target needs, else
+// INT8.
+v1::ElementType ActivationsOf(const v1::QuantizationConfig& config,
+                              const v1::QuantizationNeeds& needs);
+
+// The needs that still hold with these activations. If engines take another
+// type, layers run on the host and no limits apply. UINT8 becomes INT8 for
+// engines, so all hold but converters, whose results are INT8.
+v1::QuantizationNeeds NeedsWith(v1::ElementType activations,
+                                v1::QuantizationNeeds needs);
+
+// Whether layers may have sums of 64 bits: those of INT16, not on engines.
+bool MayBeWide(v1::ElementType activations, const v1::QuantizationNeeds& needs);
+
+// Scales and zero points by both, for NeedsWith().
+ScaleRules RulesFor(const v1::QuantizationConfig& config,
+                    const v1::QuantizationNeeds& needs);
 
 // What the config's rules say of each op, by index; fields that none sets are
 // unspecified. INVALID_ARGUMENT as below.
@@ -26,8 +45,9 @@ absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(
 // needs none.
 //
 // INVALID_ARGUMENT if a rule is about no layer (the error names those that are
-// near), or about weights of a layer that has none; UNIMPLEMENTED if a scheme
-// is asked for that the target lacks.
+// near), or about weights of a layer that has none, or if ranges are asked for
+// by a method that INT16 does not have; UNIMPLEMENTED if a scheme is asked for
+// that the target lacks.
 //
 // Where an engine takes ternary weights only, layers get int8 weights, which
 // run on the host, unless ternary ones are asked for: without training they

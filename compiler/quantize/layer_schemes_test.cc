@@ -82,6 +82,30 @@ TEST(LayerSchemesTest, TargetsDecideWhatNobodyAskedFor) {
   EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
 }
 
+TEST(NeedsWithTest, HoldForTheEnginesTypeAlone) {
+  const v1::QuantizationNeeds needs = Needs(
+      "per_tensor: 'conv2d' symmetric_activations: true "
+      "power_of_two_scales: true rounding: FLOOR equal_addends: true "
+      "ops { op: 'conv2d' narrower { weight_values: WEIGHTS_TERNARY"
+      "  converter { max_gain: 9 } } narrower { weight_values: WEIGHTS_INT4 } }"
+      "ops { op: 'depthwise_conv2d' converter { max_gain: 9 } }");
+  EXPECT_EQ(NeedsWith(v1::INT8, needs).DebugString(), needs.DebugString());
+  const v1::QuantizationNeeds none;
+  EXPECT_EQ(NeedsWith(v1::INT16, needs).DebugString(), none.DebugString());
+  v1::QuantizationNeeds moved = needs;
+  moved.mutable_ops(0)->mutable_narrower()->DeleteSubrange(0, 1);
+  moved.mutable_ops()->DeleteSubrange(1, 1);
+  EXPECT_EQ(NeedsWith(v1::UINT8, needs).DebugString(), moved.DebugString());
+  v1::QuantizationNeeds wide = needs;
+  wide.set_activations(v1::INT16);
+  EXPECT_EQ(NeedsWith(v1::INT16, wide).DebugString(), wide.DebugString());
+  EXPECT_EQ(NeedsWith(v1::INT8, wide).DebugString(),
+            Needs("activations: INT16").DebugString());
+  EXPECT_TRUE(MayBeWide(v1::INT16, none));
+  EXPECT_FALSE(MayBeWide(v1::INT16, wide));
+  EXPECT_FALSE(MayBeWide(v1::INT8, none));
+}
+
 TEST(ConverterOfTest, GoesWithTheFewestValuesThatHoldTheWeights) {
   const Graph graph = Network();
   const Op& op = graph.ops[0];
@@ -129,7 +153,11 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "percentile_ppm is 3"},
       {"ranges { percentile_ppm: 990000 }", "", "another method"},
       {"samples: -1", "", "samples is -1"},
-      {"activations: ACTIVATIONS_INT16", "", "float models become int8"},
+      {"activations: ACTIVATIONS_INT16 symmetric_activations: OFF", "",
+       "int16 has zero points of 0"},
+      {"activations: ACTIVATIONS_INT16 ranges { method: KL }", "",
+       "ranges by KL of int16"},
+      {"ranges { method: KL }", "activations: INT16", "ranges by KL of int16"},
       {"accuracy_budget_ppm: 1000001", "", "accuracy_budget_ppm is 1000001"},
       {"scheme { per_tensor: ON channels_per_scale: 4 }", "",
        "channels_per_scale: 4 for layer dense_1"},

@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace edgekiln::compiler {
 namespace {
 
 constexpr double kSumLimit = 0x7fffffff;
-// Distance of 8-bit activations from their zero point.
-constexpr double kLargestInput = 255;
 constexpr double kMargin = 1.01;  // Rounding may make weights larger.
 constexpr int kAttempts = 4;
 constexpr int kMostShift = 31;  // Of int32 sums.
+// Scales that int32 sums would make larger by more become those of wide sums.
+constexpr double kWorthWideSums = 2;
+// Of 64-bit sums: as many bits as TensorFlow Lite's kernels keep of a bias.
+constexpr double kLargestWideBias = double{int64_t{1} << 39};
+// Of a bias: products that are less together do not change a 16-bit result.
+constexpr double kInvisible = 0x1p-17;
 
 void AddScale(double scale, double input_scale, LayerWeights& result) {
   const auto weights = static_cast<float>(scale);
@@ -29,6 +35,29 @@ double BiasOf(const RealWeights& real, size_t channel, double sum_step) {
   return real.bias[channel] + HalfStepInBias(real.half_step, sum_step);
 }
 
+// Whether a channel's results are its bias, as of those that training has given
+// up: its weights may lose any number of bits.
+bool IsConstant(const FittedChannel& channel, const RealWeights& real,
+                size_t c) {
+  const double bias = real.bias.empty() ? 0 : BiasOf(real, c, 0);
+  double sum = 0;
+  for (const double weight : channel.weights) sum += std::abs(weight);
+  const double products =
+      sum * LargestActivation(real.activations) * real.input_scale;
+  return products <= kInvisible * std::abs(bias);
+}
+
+// Gives channels the least scale with which their biases fit.
+void HoldBiases(const RealWeights& real, size_t first, double largest_bias,
+                absl::Span<FittedChannel> channels) {
+  if (real.bias.empty()) return;
+  for (size_t c = 0; c < channels.size(); ++c) {
+    channels[c].least_scale = std::max(channels[c].least_scale,
+                                       std::abs(BiasOf(real, first + c, 0)) /
+                                           (real.input_scale * largest_bias));
+  }
+}
+
 // How far channels exceed what keeps sums within int32, as a factor of their
 // scale; 1: not at all.
 double Excess(absl::Span<const FittedChannel> channels, double scale,
@@ -36,30 +65,103 @@ double Excess(absl::Span<const FittedChannel> channels, double scale,
   const double step = real.input_scale * scale;
   double excess = 1;
   for (size_t c = 0; c < channels.size(); ++c) {
-    const double room = LargestBias(channels[c].integers);
+    const double room =
+        LargestBias(channels[c].integers, LargestActivation(real.activations));
     const double needs =
         real.bias.empty() ? 0 : std::abs(BiasOf(real, first + c, step) / step);
     if (needs <= room) continue;
     // Both products and bias become smaller with a larger scale.
     const double products = kSumLimit - std::min(room, kSumLimit);
-    excess = std::max(excess, (products + needs) / kSumLimit * kMargin);
+    excess = std::max({excess, (products + needs) / kSumLimit * kMargin,
+                       needs / kLargestBias});
   }
   return excess;
 }
 
-// One scale for `channels`, the first of which is number `first`.
-float FitWithinInt32(const WeightFitOptions& options, const RealWeights& real,
-                     size_t first, absl::Span<FittedChannel> channels) {
+// One scale for `channels`, the first of which is number `first`. Nothing if
+// that should be of wide sums.
+std::optional<float> FitWithinInt32(const WeightFitOptions& options,
+                                    const RealWeights& real, size_t first,
+                                    absl::Span<FittedChannel> channels) {
+  bool may_be_wide = false;
+  for (size_t c = 0; c < channels.size() && real.may_be_wide; ++c) {
+    may_be_wide = may_be_wide || !IsConstant(channels[c], real, first + c);
+  }
+  // Otherwise what a bias costs is seen below.
+  if (!may_be_wide) HoldBiases(real, first, kLargestBias, channels);
   float scale = FitWeights(options, channels);
+  const double widest = kWorthWideSums * scale;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const double excess = Excess(channels, scale, real, first);
     if (excess <= 1) break;
+    if (may_be_wide && excess * scale > widest) return std::nullopt;
     for (FittedChannel& channel : channels) {
       channel.least_scale = std::max(channel.least_scale, scale * excess);
     }
     scale = FitWeights(options, channels);
   }
   return scale;
+}
+
+template <typename Integer>
+void AppendBias(double steps, std::string& data) {
+  const auto integer = static_cast<Integer>(RoundHalfAway(steps));
+  data.append(reinterpret_cast<const char*>(&integer), sizeof(integer));
+}
+
+// Nothing if sums should be wide and are not.
+std::optional<LayerWeights> Fitted(
+    const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
+    absl::Span<const InputMoments* const> moments, bool wide) {
+  const auto channels = static_cast<size_t>(real.channels);
+  const auto channel_of = [&](size_t i) {
+    return i / static_cast<size_t>(real.inner) % channels;
+  };
+  std::vector<FittedChannel> fitted(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    if (!moments.empty()) fitted[c].moments = moments[c];
+    fitted[c].least_scale = real.least_scale;
+  }
+  for (size_t i = 0; i < real.weights.size(); ++i) {
+    fitted[channel_of(i)].weights.push_back(real.weights[i]);
+  }
+  LayerWeights result;
+  result.weights.axis = real.axis;
+  const size_t sharing = per_tensor ? channels
+                                    : static_cast<size_t>(std::max<int64_t>(
+                                          options.channels_per_scale, 1));
+  for (size_t first = 0; first < channels; first += sharing) {
+    const size_t count = std::min(sharing, channels - first);
+    const auto group = absl::MakeSpan(fitted).subspan(first, count);
+    if (wide) HoldBiases(real, first, kLargestWideBias, group);
+    const std::optional<float> scale =
+        wide ? FitWeights(options, group)
+             : FitWithinInt32(options, real, first, group);
+    if (!scale) return std::nullopt;
+    const size_t copies = per_tensor ? 1 : count;
+    for (size_t i = 0; i < copies; ++i) {
+      AddScale(*scale, real.input_scale, result);
+    }
+  }
+  std::vector<size_t> next(channels, 0);
+  result.weight_data.reserve(real.weights.size());
+  for (size_t i = 0; i < real.weights.size(); ++i) {
+    const size_t c = channel_of(i);
+    result.weight_data.push_back(
+        static_cast<char>(fitted[c].integers[next[c]++]));
+  }
+  if (wide) result.bias_type = v1::INT64;
+  for (size_t c = 0; c < real.bias.size(); ++c) {
+    const double step =
+        real.input_scale * result.weights.scale[per_tensor ? 0 : c];
+    const double steps = BiasOf(real, c, step) / step;
+    if (wide) {
+      AppendBias<int64_t>(steps, result.bias_data);
+    } else {
+      AppendBias<int32_t>(steps, result.bias_data);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -76,63 +178,28 @@ void SetResultScale(const Quantization& result, ScaleRules rules,
       std::ldexp(result.scale[0], -kMostShift) / real.input_scale;
 }
 
-double LargestBias(absl::Span<const int8_t> weights) {
+double LargestActivation(v1::ElementType type) {
+  // int16 has zero point 0; that of 8 bits can lie at either end.
+  return type == v1::INT16 ? 32768 : 255;
+}
+
+double LargestBias(absl::Span<const int8_t> weights,
+                   double largest_activation) {
   int64_t sum = 0;
   for (const int8_t weight : weights) sum += std::abs(int32_t{weight});
   return std::min(kLargestBias,
-                  kSumLimit - static_cast<double>(sum) * kLargestInput);
+                  kSumLimit - static_cast<double>(sum) * largest_activation);
 }
 
 LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
                              const WeightFitOptions& options,
                              absl::Span<const InputMoments* const> moments) {
-  const auto channels = static_cast<size_t>(real.channels);
-  const auto channel_of = [&](size_t i) {
-    return i / static_cast<size_t>(real.inner) % channels;
-  };
-  std::vector<FittedChannel> fitted(channels);
-  for (size_t c = 0; c < channels; ++c) {
-    if (!moments.empty()) fitted[c].moments = moments[c];
-    fitted[c].least_scale = real.least_scale;
-    if (!real.bias.empty()) {
-      fitted[c].least_scale = std::max(
-          fitted[c].least_scale,
-          std::abs(BiasOf(real, c, 0)) / (real.input_scale * kLargestBias));
-    }
+  std::optional<LayerWeights> fitted =
+      Fitted(real, per_tensor, options, moments, /*wide=*/false);
+  if (!fitted) {
+    fitted = Fitted(real, per_tensor, options, moments, /*wide=*/true);
   }
-  for (size_t i = 0; i < real.weights.size(); ++i) {
-    fitted[channel_of(i)].weights.push_back(real.weights[i]);
-  }
-  LayerWeights result;
-  result.weights.axis = real.axis;
-  const size_t sharing = per_tensor ? channels
-                                    : static_cast<size_t>(std::max<int64_t>(
-                                          options.channels_per_scale, 1));
-  for (size_t first = 0; first < channels; first += sharing) {
-    const size_t count = std::min(sharing, channels - first);
-    const float scale = FitWithinInt32(
-        options, real, first, absl::MakeSpan(fitted).subspan(first, count));
-    const size_t copies = per_tensor ? 1 : count;
-    for (size_t i = 0; i < copies; ++i) {
-      AddScale(scale, real.input_scale, result);
-    }
-  }
-  std::vector<size_t> next(channels, 0);
-  result.weight_data.reserve(real.weights.size());
-  for (size_t i = 0; i < real.weights.size(); ++i) {
-    const size_t c = channel_of(i);
-    result.weight_data.push_back(
-        static_cast<char>(fitted[c].integers[next[c]++]));
-  }
-  for (size_t c = 0; c < real.bias.size(); ++c) {
-    const double step =
-        real.input_scale * result.weights.scale[per_tensor ? 0 : c];
-    const auto steps =
-        static_cast<int32_t>(RoundHalfAway(BiasOf(real, c, step) / step));
-    result.bias_data.append(reinterpret_cast<const char*>(&steps),
-                            sizeof(steps));
-  }
-  return result;
+  return *std::move(fitted);
 }
 
 }  // namespace edgekiln::compiler

@@ -16,16 +16,21 @@ namespace edgekiln::compiler {
 // The largest bias of a layer, as an integer: half of what int32 holds.
 inline constexpr double kLargestBias = 1 << 30;
 
+// The largest distance of an activation from its zero point.
+double LargestActivation(v1::ElementType type);
+
 // The largest bias of a channel with which no input makes its sum overflow
 // int32, kLargestBias at most: `weights` are all of its integers. Below 0 if
 // products alone can overflow.
-double LargestBias(absl::Span<const int8_t> weights);
+double LargestBias(absl::Span<const int8_t> weights,
+                   double largest_activation = 255);
 
-// Weights of a layer as int8, and its bias as int32.
+// Weights of a layer as int8, and its bias.
 struct LayerWeights {
   Quantization weights;  // Symmetric: zero points 0.
   std::string weight_data;
-  Quantization bias;  // Scales input * weights.
+  Quantization bias;                      // Scales input * weights.
+  v1::ElementType bias_type = v1::INT32;  // INT64: sums are of 64 bits.
   std::string bias_data;
 };
 
@@ -41,6 +46,9 @@ struct RealWeights {
   double least_scale = 0;  // Of the weights.
   // Of results that are rounded down: biases hold it, HalfStepInBias().
   double half_step = 0;
+  v1::ElementType activations = v1::INT8;  // What it reads.
+  // Sums of INT16 may be of 64 bits, which nothing overflows.
+  bool may_be_wide = false;
 };
 
 // What biases of an engine that rounds down hold of the `half_step` of a
@@ -58,7 +66,10 @@ void SetResultScale(const Quantization& result, ScaleRules rules,
 // options.channels_per_scale share one, or all get one if `per_tensor`.
 // `moments`: by channel, what it reads; empty: unknown. Scales are wide enough
 // for no sum to overflow int32, whatever the inputs: that of a channel whose
-// bias is far larger than its weights, or of one with very many weights.
+// bias is far larger than its weights, or of one with very many weights. Where
+// that would cost a bit of the weights and real.may_be_wide, the bias is INT64,
+// and scales are those of the weights alone. Bits of weights that do not change
+// a result beside their bias are no loss.
 LayerWeights QuantizeWeights(
     const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
     absl::Span<const InputMoments* const> moments = {});

@@ -137,5 +137,138 @@ TEST(LayerWeightsTest, SumsCannotOverflow) {
   }
 }
 
+std::vector<int64_t> Int64s(const std::string& bytes) {
+  std::vector<int64_t> values(bytes.size() / sizeof(int64_t));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// Of int16 activations: 127 * 32768 * 516 is what int32 holds.
+TEST(LayerWeightsTest, SumsOfInt16CannotOverflow) {
+  for (const int64_t depth : {500, 800, 1000}) {
+    const std::vector<float> weights(static_cast<size_t>(depth), 1);
+    const float bias = 0.5f;
+    const LayerWeights q = QuantizeWeights({.weights = weights,
+                                            .channels = 1,
+                                            .inner = depth,
+                                            .bias = {&bias, 1},
+                                            .axis = 0,
+                                            .input_scale = 0.001,
+                                            .activations = v1::INT16,
+                                            .may_be_wide = true},
+                                           false, {});
+    EXPECT_EQ(q.bias_type, v1::INT32);
+    double most = std::abs(static_cast<double>(Int32s(q.bias_data)[0]));
+    for (const char w : q.weight_data) {
+      most += 32768.0 * std::abs(static_cast<int8_t>(w));
+    }
+    EXPECT_LE(most, 0x7fffffff) << depth;
+    EXPECT_GT(most, 0x7fffffff * 0.9) << depth;
+    EXPECT_NEAR(Int32s(q.bias_data)[0] * q.bias.scale[0], bias, 1e-4);
+  }
+}
+
+// Where int32 would cost a bit, sums are of 64 bits, unless they must not be.
+TEST(LayerWeightsTest, SumsOfManyInt16AreWide) {
+  const std::vector<float> weights(2000, 1);
+  const float bias = 0.5f;
+  RealWeights real = {.weights = weights,
+                      .channels = 1,
+                      .inner = 2000,
+                      .bias = {&bias, 1},
+                      .axis = 0,
+                      .input_scale = 0.001,
+                      .activations = v1::INT16,
+                      .may_be_wide = true};
+  const LayerWeights wide = QuantizeWeights(real, false, {});
+  EXPECT_EQ(wide.bias_type, v1::INT64);
+  EXPECT_EQ(wide.weight_data, std::string(2000, 127));
+  ASSERT_EQ(wide.bias_data.size(), sizeof(int64_t));
+  EXPECT_EQ(Int64s(wide.bias_data)[0], std::llround(0.5 / 0.001 * 127));
+  real.may_be_wide = false;
+  const LayerWeights narrow = QuantizeWeights(real, false, {});
+  EXPECT_EQ(narrow.bias_type, v1::INT32);
+  EXPECT_LE(std::abs(static_cast<int8_t>(narrow.weight_data[0])), 32);
+  real.may_be_wide = true;
+  real.bias = {};
+  EXPECT_EQ(QuantizeWeights(real, false, {}).bias_type, v1::INT64);
+}
+
+// Scales that biases make larger cost bits of the weights, too.
+TEST(LayerWeightsTest, LargeBiasesOfInt16AreWide) {
+  const std::vector<float> weights = {0.001f, -0.0005f, 0.00025f, 0.0007f};
+  // Of 2^30 steps of the weights' own scale.
+  const struct {
+    float bias;
+    float excess;
+  } kRows[] = {{-1, 3.8f}, {0.6f, 2.3f}};
+  for (const auto& row : kRows) {
+    RealWeights real = {.weights = weights,
+                        .channels = 1,
+                        .inner = 4,
+                        .bias = {&row.bias, 1},
+                        .axis = 0,
+                        .input_scale = 1.0 / 32767,
+                        .activations = v1::INT16,
+                        .may_be_wide = true};
+    const LayerWeights wide = QuantizeWeights(real, false, {});
+    EXPECT_EQ(wide.bias_type, v1::INT64);
+    EXPECT_EQ(wide.weight_data, "\x7f\xc0\x20\x59");
+    ASSERT_EQ(wide.bias_data.size(), sizeof(int64_t));
+    EXPECT_NEAR(
+        static_cast<double>(Int64s(wide.bias_data)[0]) * wide.bias.scale[0],
+        row.bias, 1e-6);
+    real.may_be_wide = false;
+    const LayerWeights narrow = QuantizeWeights(real, false, {});
+    EXPECT_EQ(narrow.bias_type, v1::INT32);
+    EXPECT_GT(narrow.weights.scale[0], wide.weights.scale[0] * row.excess);
+    EXPECT_NEAR(Int32s(narrow.bias_data)[0] * narrow.bias.scale[0], row.bias,
+                1e-6);
+  }
+}
+
+// Up to a bit int32 is worth it.
+TEST(LayerWeightsTest, RatherLargeBiasesOfInt16WidenTheScale) {
+  const std::vector<float> weights = {0.001f};
+  const float bias = 0.4f;
+  const LayerWeights q = QuantizeWeights({.weights = weights,
+                                          .channels = 1,
+                                          .bias = {&bias, 1},
+                                          .axis = 0,
+                                          .input_scale = 1.0 / 32767,
+                                          .activations = v1::INT16,
+                                          .may_be_wide = true},
+                                         false, {});
+  EXPECT_EQ(q.bias_type, v1::INT32);
+  EXPECT_GT(q.weights.scale[0], 0.001f / 127 * 1.4f);
+  EXPECT_LE(std::abs(Int32s(q.bias_data)[0]), 0x1p30 + 64);
+  EXPECT_NEAR(Int32s(q.bias_data)[0] * q.bias.scale[0], bias, 1e-6);
+}
+
+// Of channels that are their bias, nothing is lost; next to others that share
+// their scale, something is.
+TEST(LayerWeightsTest, WeightsThatNeverShowNeedNoWideSums) {
+  const std::vector<float> weights = {0, 1e-9f, 0.5f};
+  const std::vector<float> bias = {1, -1, 1};
+  const RealWeights real = {.weights = weights,
+                            .channels = 3,
+                            .bias = bias,
+                            .axis = 0,
+                            .input_scale = 1.0 / 32767,
+                            .activations = v1::INT16,
+                            .may_be_wide = true};
+  const LayerWeights q = QuantizeWeights(real, false, {});
+  EXPECT_EQ(q.bias_type, v1::INT32);
+  for (int c = 0; c < 3; ++c) {
+    EXPECT_LE(std::abs(Int32s(q.bias_data)[c]), 0x1p30 + 64);
+    EXPECT_NEAR(Int32s(q.bias_data)[c] * q.bias.scale[c], bias[c], 1e-6);
+  }
+  const std::vector<float> shared = {0, 1e-3f, 0.5e-3f};
+  RealWeights together = real;
+  together.weights = shared;
+  EXPECT_EQ(QuantizeWeights(together, /*per_tensor=*/true, {}).bias_type,
+            v1::INT64);
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler

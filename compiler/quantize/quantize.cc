@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
@@ -27,7 +27,7 @@
 #include "compiler/quantize/layer_ranking.h"
 #include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/layer_weights.h"
-#include "compiler/quantize/noise.h"
+#include "compiler/quantize/quantize_report.h"
 #include "compiler/quantize/range_search.h"
 #include "compiler/quantize/refine.h"
 #include "compiler/quantize/scales.h"
@@ -80,9 +80,8 @@ std::vector<bool> UnboundedTensors(
   return unbounded;
 }
 
-// The first bytes of `data`, as many as `elements` have of one byte each.
-ConstantData FormOf(const ConstantData& data, int64_t elements) {
-  return ConstantData::Borrowed(data->substr(0, elements));
+ConstantData FormOf(const ConstantData& data, int64_t bytes) {
+  return ConstantData::Borrowed(data->substr(0, bytes));
 }
 
 // Whether the op makes its results of sums by factors, as engines that round
@@ -99,6 +98,16 @@ std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes) {
   return kept;
 }
 
+// Of 16 bits nothing is worth cutting off.
+v1::CalibrateOptions MethodFor(v1::CalibrateOptions method,
+                               const ScaleRules& rules) {
+  if (method.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED &&
+      rules.activations == v1::INT16) {
+    method.set_method(v1::CalibrateOptions::MIN_MAX);
+  }
+  return method;
+}
+
 class Quantizer {
  public:
   // Without statistics only the form is made.
@@ -109,17 +118,15 @@ class Quantizer {
       : source_(graph),
         schemes_(std::move(schemes)),
         needs_(options.needs()),
-        rules_{.symmetric = options.needs().symmetric_activations() ||
-                            options.config().symmetric_activations() == v1::ON,
-               .power_of_two = options.needs().power_of_two_scales(),
-               .equal_addends = options.needs().equal_addends()},
-        method_(options.config().ranges()),
+        rules_(RulesFor(options.config(), options.needs())),
+        method_(MethodFor(options.config().ranges(), rules_)),
         rounds_down_(options.needs().rounding() == v1::FLOOR),
         statistics_(statistics),
         form_only_(statistics == nullptr),
         unbounded_(form_only_ ? std::vector<bool>(graph.tensors.size(), false)
                               : UnboundedTensors(graph, *statistics)),
-        integer_(ChooseIntegerOps(graph, unbounded_, KeptFloat(schemes_))),
+        integer_(ChooseIntegerOps(graph, unbounded_, KeptFloat(schemes_),
+                                  rules_.activations)),
         quantizations_(graph, integer_, rules_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
@@ -131,19 +138,19 @@ class Quantizer {
     for (const TensorId id : graph.outputs) is_output_.insert(id);
   }
 
-  bool IsInteger(size_t op) const { return integer_[op]; }
-  // Reads or makes values that no scale spans.
-  bool IsAtMask(const Op& op) const {
-    const auto is_mask = [this](TensorId id) {
-      return id != kNoTensor && unbounded_[id];
-    };
-    return std::any_of(op.inputs.begin(), op.inputs.end(), is_mask) ||
-           std::any_of(op.outputs.begin(), op.outputs.end(), is_mask);
+  // By op.
+  std::vector<LayerFacts> Facts() const {
+    std::vector<LayerFacts> facts;
+    for (size_t i = 0; i < source_.ops.size(); ++i) {
+      const Op& op = source_.ops[i];
+      facts.push_back({.is_integer = integer_[i],
+                       .at_mask = IsAtMask(op),
+                       .seen = integer_[i]
+                                   ? quantizations_.SeenOf(op.outputs[0])
+                                   : nullptr});
+    }
+    return facts;
   }
-  const SeenValues* SeenOf(TensorId id) const {
-    return quantizations_.SeenOf(id);
-  }
-  const std::vector<v1::LayerScheme>& schemes() const { return schemes_; }
 
   // With `samples`, ranges may be chosen by them.
   absl::StatusOr<Graph> Run(const CalibrationSamples* samples = nullptr,
@@ -188,6 +195,15 @@ class Quantizer {
   }
 
  private:
+  // Reads or makes values that no scale spans.
+  bool IsAtMask(const Op& op) const {
+    const auto is_mask = [this](TensorId id) {
+      return id != kNoTensor && unbounded_[id];
+    };
+    return std::any_of(op.inputs.begin(), op.inputs.end(), is_mask) ||
+           std::any_of(op.outputs.begin(), op.outputs.end(), is_mask);
+  }
+
   const Quantization& QuantizationOf(TensorId id) {
     return quantizations_.Of(id);
   }
@@ -249,7 +265,7 @@ class Quantizer {
     return false;
   }
 
-  // The int8 tensor that stands for a float one; where there is none yet, a
+  // The integer tensor that stands for a float one; where there is none yet, a
   // constant or a Quantize of the real values makes it.
   TensorId Quantized(TensorId id) {
     if (const auto found = quantized_.find(id); found != quantized_.end()) {
@@ -268,15 +284,19 @@ class Quantizer {
 
   TensorId AddQuantized(TensorId id) {
     Tensor tensor = source_.tensors[id];
-    tensor.type = v1::INT8;
+    tensor.type = rules_.activations;
     tensor.quantization = QuantizationOf(id);
     if (tensor.is_constant() && form_only_) {
-      tensor.data = FormOf(tensor.data, tensor.num_elements());
+      tensor.data = FormOf(tensor.data,
+                           tensor.num_elements() * ElementBytes(tensor.type));
     } else if (tensor.is_constant()) {
-      tensor.data = ConstantData(QuantizedValues(
-          *FloatConstantValues(source_.tensors[id]), *tensor.quantization));
+      tensor.data = ConstantData(
+          QuantizedValues(*FloatConstantValues(source_.tensors[id]),
+                          *tensor.quantization, tensor.type));
     }
-    tensor.name = names_.TensorName(absl::StrCat(tensor.name, ".int8"));
+    tensor.name = names_.TensorName(
+        absl::StrCat(tensor.name, ".",
+                     absl::AsciiStrToLower(v1::ElementType_Name(tensor.type))));
     const TensorId added = AddTensor(std::move(tensor));
     quantized_[id] = added;
     return added;
@@ -307,7 +327,7 @@ class Quantizer {
   // get a second one.
   TensorId QuantizedResult(TensorId id) {
     if (is_output_.contains(id)) return AddQuantized(id);
-    result_.tensors[id].type = v1::INT8;
+    result_.tensors[id].type = rules_.activations;
     result_.tensors[id].quantization = QuantizationOf(id);
     quantized_[id] = id;
     return id;
@@ -374,14 +394,17 @@ class Quantizer {
     if (converter != nullptr) {
       offsets = std::exchange(bias, {});
       offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
-    } else if (rounds_down_) {
+    } else if (rounds_down_ || rules_.activations == v1::INT16) {
+      // Without a bias, the sums of int16 are of 64 bits.
       bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
     }
     RealWeights real = {.weights = values,
                         .channels = weights.shape[axis],
                         .bias = bias,
                         .axis = axis,
-                        .input_scale = QuantizationOf(op.inputs[0]).scale[0]};
+                        .input_scale = QuantizationOf(op.inputs[0]).scale[0],
+                        .activations = rules_.activations,
+                        .may_be_wide = MayBeWide(rules_.activations, needs_)};
     if (converter == nullptr) {
       SetResultScale(QuantizationOf(op.outputs[0]), rules_, rounds_down_, real);
     }
@@ -412,7 +435,7 @@ class Quantizer {
       quantized.inputs.resize(3, kNoTensor);
     }
     quantized.inputs[2] =
-        AddConstant(like, v1::INT32, std::move(integers.bias),
+        AddConstant(like, integers.bias_type, std::move(integers.bias),
                     ConstantData(std::move(integers.bias_data)));
     return absl::OkStatus();
   }
@@ -501,109 +524,6 @@ class Quantizer {
   Graph result_;
 };
 
-// Of a layer with weights: how far its integers are from them.
-void DescribeWeights(const Graph& float_graph, const Op& real_op,
-                     const Graph& quantized, const Op& op,
-                     v1::QuantizedLayer& layer) {
-  const Tensor& weights = quantized.tensors[op.inputs[1]];
-  const std::vector<float> values =
-      *FloatConstantValues(float_graph.tensors[real_op.inputs[1]]);
-  const auto* integers = reinterpret_cast<const int8_t*>(weights.data->data());
-  const std::vector<float>& scales = weights.quantization->scale;
-  const int axis = WeightAxis(op);
-  size_t inner = 1;
-  for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
-    inner *= static_cast<size_t>(weights.shape[i]);
-  }
-  const auto channels = static_cast<size_t>(weights.shape[axis]);
-  const int32_t limit = LargestInteger(layer.weights());
-  Noise all;
-  std::vector<Noise> by_channel(channels);
-  int64_t clipped = 0;
-  int64_t adapted = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t c = i / inner % channels;
-    const double scale = scales[scales.size() == 1 ? 0 : c];
-    const double real = values[i];
-    all.AddPair(real, scale * integers[i]);
-    by_channel[c].AddPair(real, scale * integers[i]);
-    const double steps = std::clamp(real / scale, -1e6, 1e6);
-    clipped += std::abs(steps) > limit + 0.5 ? 1 : 0;
-    adapted +=
-        std::clamp<int64_t>(RoundHalfAway(steps), -limit, limit) != integers[i]
-            ? 1
-            : 0;
-  }
-  layer.set_per_tensor(scales.size() == 1 && channels > 1);
-  if (values.empty()) return;
-  const auto count = static_cast<double>(values.size());
-  layer.set_clipped_weights(static_cast<double>(clipped) / count);
-  layer.set_adapted_weights(static_cast<double>(adapted) / count);
-  if (const auto ratio = all.decibels()) layer.set_weight_sqnr_db(*ratio);
-  for (size_t c = 0; c < channels; ++c) {
-    const auto ratio = by_channel[c].decibels();
-    if (!ratio || (layer.optional_worst_channel_sqnr_db_case() ==
-                       v1::QuantizedLayer::kWorstChannelSqnrDb &&
-                   *ratio >= layer.worst_channel_sqnr_db())) {
-      continue;
-    }
-    layer.set_worst_channel(static_cast<int32_t>(c));
-    layer.set_worst_channel_sqnr_db(*ratio);
-  }
-}
-
-void DescribeResult(const Tensor& result, const SeenValues& seen,
-                    v1::QuantizedLayer& layer) {
-  const Quantization& quantization = *result.quantization;
-  const double scale = quantization.scale[0];
-  const int32_t zero = quantization.zero_point[0];
-  layer.set_seen_low(seen.all().low);
-  layer.set_seen_high(seen.all().high);
-  layer.set_scale(scale);
-  layer.set_zero_point(zero);
-  layer.set_range_low(scale * (-128.0 - zero));
-  layer.set_range_high(scale * (127.0 - zero));
-  layer.set_saturated(seen.ShareOutside(quantization));
-}
-
-// The layers of `report`, which are there with their ids, but for what samples
-// show.
-void Describe(const Graph& float_graph, const Quantizer& quantizer,
-              const Graph& quantized, v1::QuantizationReport& report) {
-  std::map<std::string, const Op*> ops;
-  for (const Op& op : quantized.ops) ops[op.id] = &op;
-  for (size_t i = 0; i < float_graph.ops.size(); ++i) {
-    const Op& real_op = float_graph.ops[i];
-    const v1::LayerScheme& scheme = quantizer.schemes()[i];
-    v1::QuantizedLayer& layer = *report.mutable_layers(static_cast<int>(i));
-    const auto found = ops.find(real_op.id);
-    layer.set_is_float(!quantizer.IsInteger(i));
-    if (layer.is_float()) {
-      layer.set_reason(
-          scheme.keep_float() == v1::ON ? "asked for by the quantization file"
-          : quantizer.IsAtMask(real_op) ? "values beyond 1e30 were seen at it"
-                                        : "it has no integer form here");
-      continue;
-    }
-    if (found == ops.end()) continue;
-    const Op& op = *found->second;
-    if (WeightAxis(real_op) >= 0) {
-      layer.set_weights(scheme.weights());
-      layer.set_rounding(scheme.rounding());
-      layer.set_converter(op.attributes.has_converter());
-      layer.set_channels_per_scale(scheme.channels_per_scale());
-      DescribeWeights(float_graph, real_op, quantized, op, layer);
-    }
-    const SeenValues* seen = quantizer.SeenOf(real_op.outputs[0]);
-    const Tensor& result = quantized.tensors[op.outputs[0]];
-    if (seen != nullptr && result.quantization) {
-      DescribeResult(result, *seen, layer);
-    }
-  }
-}
-
-// Samples whose values of both networks fit this.
-constexpr int64_t kSampleBytes = int64_t{64} << 20;
 constexpr int64_t kDefaultSamples = 256;
 
 std::vector<bool> PerTensor(const std::vector<v1::LayerScheme>& schemes) {
@@ -614,10 +534,11 @@ std::vector<bool> PerTensor(const std::vector<v1::LayerScheme>& schemes) {
   return per_tensor;
 }
 
-int64_t SamplesThatFit(const Graph& float_graph, const Graph& quantized) {
-  const int64_t one = LayOutBuffers(float_graph, /*keep_all=*/false).bytes +
-                      LayOutBuffers(quantized, /*keep_all=*/false).bytes;
-  return std::max<int64_t>(1, kSampleBytes / std::max<int64_t>(one, 1));
+v1::QuantizeOptions WithHeldNeeds(v1::QuantizeOptions options) {
+  const v1::ElementType activations =
+      ActivationsOf(options.config(), options.needs());
+  *options.mutable_needs() = NeedsWith(activations, options.needs());
+  return options;
 }
 
 // No samples: nothing is measured.
@@ -666,15 +587,17 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
           network.report));
     }
   }
-  Describe(float_graph, quantizer, network.graph, network.report);
+  DescribeLayers(float_graph, network.graph, schemes, quantizer.Facts(),
+                 network.report);
   return network;
 }
 
 }  // namespace
 
 absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
-                                          const v1::QuantizeOptions& options,
+                                          const v1::QuantizeOptions& asked,
                                           const QuantizeInputs& inputs) {
+  const v1::QuantizeOptions options = WithHeldNeeds(asked);
   EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
                       CalibrationSamples::Create(float_graph, inputs.samples));
   samples.Keep(0, inputs.sample_step);
@@ -689,14 +612,11 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
   if (measures && options.config().equalization() != v1::OFF) {
     Graph equalized = float_graph;  // Constants stay shared.
     bool changed = Equalize(equalized, PerTensor(schemes));
-    const ScaleRules rules = {
-        .symmetric = options.needs().symmetric_activations() ||
-                     options.config().symmetric_activations() == v1::ON,
-        .power_of_two = options.needs().power_of_two_scales(),
-        .equal_addends = options.needs().equal_addends()};
-    EK_ASSIGN_OR_RETURN(const bool evened,
-                        EqualizeActivations(schemes, samples, rules,
-                                            inputs.cpu_path, equalized));
+    EK_ASSIGN_OR_RETURN(
+        const bool evened,
+        EqualizeActivations(schemes, samples,
+                            RulesFor(options.config(), options.needs()),
+                            inputs.cpu_path, equalized));
     if (changed || evened) {
       EK_ASSIGN_OR_RETURN(
           const v1::CalibrationStatistics statistics,
@@ -727,9 +647,10 @@ absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph,
   v1::QuantizeOptions options;
   *options.mutable_config() = config;
   *options.mutable_needs() = needs;
+  options = WithHeldNeeds(std::move(options));
   EK_ASSIGN_OR_RETURN(
       std::vector<v1::LayerScheme> schemes,
-      LayerSchemes(float_graph, options.config(), needs, false));
+      LayerSchemes(float_graph, options.config(), options.needs(), false));
   return Quantizer(float_graph, nullptr, options, std::move(schemes)).Run();
 }
 

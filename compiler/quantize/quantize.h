@@ -34,13 +34,14 @@ struct QuantizeInputs {
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;  // Changes speed only.
 };
 
-// The int8 form of a simplified float graph: weights symmetric per output
-// channel, biases int32, activations asymmetric per tensor with a zero that is
-// exact. Op ids, op order and tensor names stay. Ops without an integer form
-// (integer_choice.h) stay float, between a Dequantize and a Quantize. Graph
-// inputs and outputs stay float: each input that integers read goes through a
-// Quantize op, each output that they make comes from a Dequantize op (the int8
-// tensors are called "<name>.int8"), so that users feed and read what their
+// The integer form of a simplified float graph: weights symmetric per output
+// channel, biases int32, activations int8, asymmetric per tensor with a zero
+// that is exact; or uint8 or int16, as the options say. Op ids, op order and
+// tensor names stay. Ops without an integer form (integer_choice.h) stay float,
+// between a Dequantize and a Quantize. Graph inputs and outputs stay float:
+// each input that integers read goes through a Quantize op, each output that
+// they make comes from a Dequantize op (the integer tensors are called
+// "<name>.int8", or by their type), so that users feed and read what their
 // model expects.
 //
 // `options.config` is what a user asked for (layer_schemes.h). All scales are
@@ -67,7 +68,8 @@ absl::StatusOr<Graph> QuantizeGraph(
         v1::QuantizationNeeds::default_instance());
 
 // What QuantizeGraph makes of the graph, before anything is calibrated: the
-// same ops, tensors, shapes and element types, with made-up scales, and
+// same ops, tensors, shapes and element types (but for biases of 64 bits, which
+// are of 32 here), with made-up scales, and
 // constants of the right size whose bytes mean nothing. They are borrowed from
 // `float_graph`, which must outlive the result; no weight is read. Where
 // constants or the calibration data hold what no scale spans (masks),

@@ -175,7 +175,8 @@ class Search {
       }
       const auto quantize = [&](char* bytes, int64_t size) {
         RoundToSteps(choice.ways[way], reinterpret_cast<float*>(bytes),
-                     size / kFloatBytes);
+                     size / kFloatBytes,
+                     quantizations_.RulesOf(tensor).activations);
       };
       SampleBatch fork = batch;
       fork.Change(tensor, quantize);

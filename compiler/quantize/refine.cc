@@ -162,7 +162,10 @@ class Refinement {
         .channels = weights.shape[axis],
         .bias = converts ? absl::Span<const float>() : bias,
         .axis = axis,
-        .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0]};
+        .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0],
+        .activations = quantized_.tensors[op.inputs[0]].type,
+        .may_be_wide =
+            MayBeWide(quantized_.tensors[op.inputs[0]].type, options_.needs)};
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       real.inner *= weights.shape[i];
     }
@@ -177,29 +180,42 @@ class Refinement {
         .adaptive = scheme.rounding() == v1::ADAPTIVE,
         .channels_per_scale = scheme.channels_per_scale(),
         .power_of_two = options_.power_of_two};
-    std::vector<InputMoments> moments;
-    std::vector<const InputMoments*> by_channel;
     const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);
     const bool takes_mean = converts || (has_bias && options_.bias_correction);
     const bool wanted = fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR;
-    if (wanted && MomentBytes(quantized_, op) <= kMostMoments) {
-      moments.reserve(groups.size());
-      for (const ChannelGroup& group : groups) {
-        moments.push_back(MomentsOf(*integers_, op, group, takes_mean));
-        by_channel.insert(by_channel.end(), group.channels, &moments.back());
+    const bool has_moments =
+        wanted && MomentBytes(quantized_, op) <= kMostMoments;
+    const auto weights_for = [&](bool centred) {
+      std::vector<InputMoments> moments;
+      std::vector<const InputMoments*> by_channel;
+      if (has_moments) {
+        moments.reserve(groups.size());
+        for (const ChannelGroup& group : groups) {
+          moments.push_back(MomentsOf(*integers_, op, group, centred));
+          by_channel.insert(by_channel.end(), group.channels, &moments.back());
+        }
       }
+      return QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit,
+                             by_channel);
+    };
+    LayerWeights fitted = weights_for(takes_mean);
+    // Of wide sums nothing corrects a bias: weights make up for the mean. That
+    // may make sums fit int32 just so.
+    if (fitted.bias_type == v1::INT64 && takes_mean && has_moments) {
+      fitted = weights_for(false);
     }
-    LayerWeights fitted =
-        QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit, by_channel);
+    const bool is_wide = fitted.bias_type == v1::INT64;
     weights.quantization = std::move(fitted.weights);
     weights.data = ConstantData(std::move(fitted.weight_data));
     if (converts) return FitConverter(real_op, bias, scheme.weights(), op);
     if (!has_bias) return absl::OkStatus();
     Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
+    integer_bias.type = fitted.bias_type;
     integer_bias.quantization = std::move(fitted.bias);
     integer_bias.data = ConstantData(std::move(fitted.bias_data));
-    return options_.bias_correction ? CorrectBias(real_op, op, real.half_step)
-                                    : absl::OkStatus();
+    return options_.bias_correction && !is_wide
+               ? CorrectBias(real_op, op, real.half_step)
+               : absl::OkStatus();
   }
 
   // The type of the layer's sums; none if its scales are too small for a float:
@@ -316,7 +332,10 @@ class Refinement {
            WeightsOfChannel(quantized_, op, static_cast<int64_t>(c))) {
         integers.push_back(static_cast<int8_t>((*weights.data)[i]));
       }
-      const double most = std::max(LargestBias(integers), 0.0);
+      const double most = std::max(
+          LargestBias(integers,
+                      LargestActivation(quantized_.tensors[op.inputs[0]].type)),
+          0.0);
       const auto change = static_cast<double>(RoundHalfAway(
           std::clamp(missing[c] / steps[c], -kLargestBias, kLargestBias)));
       corrected[c] =

@@ -7,8 +7,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-constexpr double kInt8Min = -128;
-constexpr double kInt8Max = 127;
+constexpr int32_t kUint8Zero = 128;  // Of what is 0 as int8.
 
 // The smallest power of two that is at least `scale`, which is positive.
 double PowerOfTwoAtLeast(double scale) {
@@ -44,42 +43,61 @@ int64_t RoundHalfAway(double value) {
 }
 
 Quantization ActivationQuantization(RealRange range, ScaleRules rules) {
+  const bool wide = rules.activations == v1::INT16;
+  const bool symmetric = rules.symmetric || wide;
+  // uint8 is int8 with another zero: rounded alike.
+  const ops::QuantizedRange integers =
+      ops::RangeOf(wide ? v1::INT16 : v1::INT8);
+  const double least = integers.min;
+  const double most = integers.max;
+  const int32_t moved = rules.activations == v1::UINT8 ? kUint8Zero : 0;
   const double low = std::min(range.low, 0.0);
   const double high = std::max(range.high, 0.0);
-  const double width = rules.symmetric
-                           ? std::max(low / kInt8Min, high / kInt8Max)
-                           : (high - low) / (kInt8Max - kInt8Min);
+  const double width = symmetric ? std::max(low / least, high / most)
+                                 : (high - low) / (most - least);
   // Also ranges so narrow that their scale is no float.
   const bool is_point =
       !(static_cast<float>(width) >= std::numeric_limits<float>::min());
   const float scale = RoundedScale(width, rules);
-  if (is_point || rules.symmetric) {
-    return {.scale = {scale}, .zero_point = {0}, .axis = 0};
+  if (is_point || symmetric) {
+    return {.scale = {scale}, .zero_point = {moved}, .axis = 0};
   }
   const int64_t zero =
-      RoundHalfAway(std::clamp(kInt8Min - low / scale, kInt8Min, kInt8Max));
-  return {
-      .scale = {scale}, .zero_point = {static_cast<int32_t>(zero)}, .axis = 0};
+      RoundHalfAway(std::clamp(least - low / scale, least, most));
+  return {.scale = {scale},
+          .zero_point = {static_cast<int32_t>(zero) + moved},
+          .axis = 0};
 }
 
 Quantization ProbabilityQuantization(ScaleRules rules) {
-  if (rules.symmetric) {
-    return {.scale = {1.0f / 128}, .zero_point = {0}, .axis = 0};
+  if (rules.activations == v1::INT16) {
+    return {.scale = {1.0f / 32768}, .zero_point = {0}, .axis = 0};
   }
-  return {.scale = {1.0f / 256}, .zero_point = {-128}, .axis = 0};
+  const int32_t moved = rules.activations == v1::UINT8 ? kUint8Zero : 0;
+  if (rules.symmetric) {
+    return {.scale = {1.0f / 128}, .zero_point = {moved}, .axis = 0};
+  }
+  return {.scale = {1.0f / 256}, .zero_point = {moved - 128}, .axis = 0};
 }
 
 std::string QuantizedValues(absl::Span<const float> values,
-                            const Quantization& quantization) {
+                            const Quantization& quantization,
+                            v1::ElementType type) {
+  const ops::QuantizedRange integers = ops::RangeOf(type);
+  const double least = integers.min;
+  const double most = integers.max;
+  const double all = most - least + 1;
   std::string data;
-  data.reserve(values.size());
+  data.reserve(values.size() * static_cast<size_t>(ElementBytes(type)));
   for (const float value : values) {
-    const double steps = std::clamp(value / double{quantization.scale[0]},
-                                    2 * kInt8Min, 2 * kInt8Max + 2);
+    const double steps =
+        std::clamp(value / double{quantization.scale[0]}, -all, all);
     const double moved =
         static_cast<double>(RoundHalfAway(steps)) + quantization.zero_point[0];
-    data.push_back(static_cast<char>(
-        static_cast<int8_t>(std::clamp(moved, kInt8Min, kInt8Max))));
+    const auto integer = static_cast<int32_t>(std::clamp(moved, least, most));
+    // The low bytes: those of a narrower type, too.
+    data.append(reinterpret_cast<const char*>(&integer),
+                static_cast<size_t>(ElementBytes(type)));
   }
   return data;
 }

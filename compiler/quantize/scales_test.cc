@@ -1,5 +1,6 @@
 #include "compiler/quantize/scales.h"
 
+#include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -61,6 +62,18 @@ const RangeCase kBoth[] = {
     {"RoundedUp", {-129, 100}, 2, 0},
 };
 
+const RangeCase kUint8[] = {
+    {"Exact", {-100, 155}, 1, 100},
+    {"Positive", {0, 255}, 1, 0},
+    {"Empty", {0, 0}, 1, 128},
+};
+
+const RangeCase kInt16[] = {
+    {"Exact", {-32768, 100}, 1, 0},
+    {"Positive", {0, 65534}, 2, 0},
+    {"Empty", {0, 0}, 1, 0},
+};
+
 TEST(ScalesTest, FollowsTheRules) {
   const auto expect = [](absl::Span<const RangeCase> rows, ScaleRules rules) {
     for (const RangeCase& row : rows) {
@@ -71,6 +84,8 @@ TEST(ScalesTest, FollowsTheRules) {
     }
   };
   expect(kSymmetric, {.symmetric = true});
+  expect(kUint8, {.activations = v1::UINT8});
+  expect(kInt16, {.activations = v1::INT16});
   expect(kPowersOfTwo, {.power_of_two = true});
   expect(kBoth, {.symmetric = true, .power_of_two = true});
 }
@@ -92,6 +107,21 @@ TEST(ScalesTest, QuantizedValuesSaturate) {
   const std::string data = QuantizedValues({0, 1, -1, 1e30f, -1e30f}, q);
   const std::vector<int8_t> want = {10, 12, 8, 127, -128};
   EXPECT_EQ(std::vector<int8_t>(data.begin(), data.end()), want);
+}
+
+TEST(ScalesTest, QuantizedValuesHaveTheirType) {
+  const Quantization eight = {.scale = {0.5f}, .zero_point = {138}, .axis = 0};
+  const std::string bytes =
+      QuantizedValues({0, -1, 1e30f, -1e30f}, eight, v1::UINT8);
+  EXPECT_EQ(std::vector<uint8_t>(bytes.begin(), bytes.end()),
+            (std::vector<uint8_t>{138, 136, 255, 0}));
+  const Quantization wide = {.scale = {0.5f}, .zero_point = {0}, .axis = 0};
+  const std::string words =
+      QuantizedValues({0.5f, -500, 1e30f, -1e30f}, wide, v1::INT16);
+  std::vector<int16_t> values(4);
+  ASSERT_EQ(words.size(), 8u);
+  std::memcpy(values.data(), words.data(), words.size());
+  EXPECT_EQ(values, (std::vector<int16_t>{1, -1000, 32767, -32768}));
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ absl::Status Include(const Tensor& tensor, const RangeOfName& calibrated,
 // that of each alone.
 absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
                               const RangeOfName& calibrated,
-                              const v1::CalibrateOptions& method) {
+                              const v1::CalibrateOptions& method,
+                              v1::ElementType type) {
   RealRange all;
   double narrowest = std::numeric_limits<double>::infinity();
   std::vector<TensorId> tensors = op.inputs;
@@ -78,7 +79,7 @@ absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
   for (const TensorId id : tensors) {
     SeenValues values;
     EK_RETURN_IF_ERROR(Include(graph.tensors[id], calibrated, values));
-    RealRange range = values.Kept(method);
+    RealRange range = values.Kept(method, type);
     range.Include({0, 0});
     narrowest = std::min(narrowest, range.high - range.low);
     all.Include(range);
@@ -99,7 +100,7 @@ TensorQuantizations::TensorQuantizations(const Graph& graph,
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
     if (!integer[i]) continue;
-    if (SharesQuantization(graph, op)) JoinOperands(op);
+    if (SharesQuantization(graph, op, rules.activations)) JoinOperands(op);
     if (HasEqualAddends(i)) Join(op.inputs[0], op.inputs[1]);
   }
 }
@@ -196,7 +197,8 @@ absl::Status TensorQuantizations::Choose(
     if (!integer_[i] || !MayShareQuantization(graph_, op)) continue;
     bool close = true;
     if (statistics != nullptr) {
-      EK_ASSIGN_OR_RETURN(close, AreClose(graph_, op, calibrated, method));
+      EK_ASSIGN_OR_RETURN(
+          close, AreClose(graph_, op, calibrated, method, rules_.activations));
     }
     if (close) JoinOperands(op);
   }

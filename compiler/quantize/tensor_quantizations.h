@@ -1,7 +1,7 @@
 #ifndef EK_COMPILER_QUANTIZE_TENSOR_QUANTIZATIONS_H_
 #define EK_COMPILER_QUANTIZE_TENSOR_QUANTIZATIONS_H_
 
-// Which int8 quantization each activation of a float graph gets.
+// Which quantization each activation of a float graph gets.
 
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ namespace edgekiln::compiler {
 // op adds is a group, too. Not thread-safe.
 class TensorQuantizations {
  public:
-  // `integer`: by op, whether it computes in int8. Both must outlive this.
+  // `integer`: by op, whether it computes in integers. Both must outlive this.
   TensorQuantizations(const Graph& graph, const std::vector<bool>& integer,
                       ScaleRules rules);
 

@@ -41,7 +41,8 @@ void Bench(const std::string& model, const std::string& target,
   const compiler::Graph graph = OrDie(LoadQuantized({model, model, "", ""}));
   std::cout
       << model << " on " << target << ", recipe " << recipe_name << "\n"
-      << "      bytes   predicted cycles  ratio    gap  ms of CPU  per layer\n";
+      << "      bytes   predicted cycles  ratio    gap  ms of CPU  per layer  "
+         "chains\n";
   std::sort(sizes.rbegin(), sizes.rend());
   double largest = 0;
   for (const int64_t size : sizes) {
@@ -63,10 +64,12 @@ void Bench(const std::string& model, const std::string& target,
     double cycles = 0;
     double bound = 0;
     int layers = 0;
+    int chains = 0;
     for (const v1::RegionPlan& region : plans->regions()) {
       cycles += static_cast<double>(region.predicted_cycles());
       bound += static_cast<double>(region.bound_cycles());
       layers += region.ops_size();
+      chains += region.chains_size();
     }
     if (largest == 0) largest = cycles;
     std::cout << std::fixed << std::setw(11) << size << std::setw(19)
@@ -76,7 +79,8 @@ void Bench(const std::string& model, const std::string& target,
               << (bound > 0 ? 100 * (cycles / bound - 1) : 0) << "%"
               << std::setw(11) << std::setprecision(1) << seconds * 1e3
               << std::setw(11) << std::setprecision(2)
-              << seconds * 1e3 / std::max(layers, 1) << "\n";
+              << seconds * 1e3 / std::max(layers, 1) << std::setw(8) << chains
+              << "\n";
   }
 }
 

@@ -79,10 +79,12 @@ absl::StatusOr<std::string> ModelsOf(const HostBundle& bundle,
 
 }  // namespace
 
-absl::StatusOr<HostBundle> HostBundle::Create(
-    const Graph& graph, const v1::ResolvedTarget& target) {
+absl::StatusOr<HostBundle> HostBundle::Create(const Graph& graph,
+                                              const v1::ResolvedTarget& target,
+                                              const v1::TileRecipe& recipe) {
   HostBundle bundle(graph, NewFolder());
-  EK_ASSIGN_OR_RETURN(bundle.compiled_, CompileQuantized(graph, target));
+  EK_ASSIGN_OR_RETURN(bundle.compiled_,
+                      CompileQuantized(graph, target, recipe));
   EK_ASSIGN_OR_RETURN(
       const std::vector<compiler::CFile> files,
       compiler::HostFiles(bundle.compiled_.program, graph,

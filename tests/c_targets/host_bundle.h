@@ -19,9 +19,11 @@ namespace edgekiln::tests {
 // A folder that is removed in the end. Not thread-safe.
 class HostBundle {
  public:
-  // Compiles `graph`, which is quantized and verified, for the target.
-  static absl::StatusOr<HostBundle> Create(const compiler::Graph& graph,
-                                           const v1::ResolvedTarget& target);
+  // Compiles `graph`, which is quantized and verified, for the target, by a
+  // recipe of it.
+  static absl::StatusOr<HostBundle> Create(
+      const compiler::Graph& graph, const v1::ResolvedTarget& target,
+      const v1::TileRecipe& recipe = v1::TileRecipe());
   HostBundle(HostBundle&& other) noexcept;
   HostBundle& operator=(HostBundle&&) = delete;
   ~HostBundle();

@@ -80,6 +80,8 @@ const Absence kAbsences[] = {
      "every variant has the pattern"},
     {"engines.isa.commands.when_expr", Resolves::kEither,
      "every variant has the command"},
+    {"engines.patterns.most_kernel_padding", Resolves::kAnotherChip,
+     "kernels are taken as they are"},
     {"engines.patterns.where", Resolves::kEither,
      "no condition but those that registers imply"},
     {"engines.patterns.numerics.per_channel", Resolves::kEither,

@@ -72,6 +72,27 @@ compiler::Graph RandomDianaDepthwise(QuantizedGraphBuilder& builder) {
       {builder.Depthwise(x, 1, RandomDianaWindow(rng), rng.Below(2) == 0)});
 }
 
+// Kernels that get a row or a column of zeros.
+compiler::Graph RandomDianaEvenKernels(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const auto window = [&] {
+    WindowCase window;
+    window.stride[0] = window.stride[1] =
+        static_cast<int32_t>(rng.InRange(1, 2));
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto half = static_cast<int32_t>(rng.InRange(1, 3));
+      window.kernel[axis] = axis == 0 || rng.Below(2) == 0 ? 2 * half : 1;
+      if (window.kernel[axis] == 1) continue;
+      window.pad[2 * axis] = half - static_cast<int32_t>(rng.Below(2));
+      window.pad[2 * axis + 1] = half;
+    }
+    return window;
+  };
+  compiler::TensorId x = RandomDianaImage(builder, rng.InRange(1, 18));
+  x = builder.Conv(x, rng.InRange(2, 20), window(), rng.Below(2) == 0);
+  return builder.Finish({builder.Depthwise(x, 1, window(), false)});
+}
+
 // A tensor and itself, then that and the tensor.
 compiler::Graph RandomDianaSums(QuantizedGraphBuilder& builder) {
   const compiler::TensorId x =
@@ -197,6 +218,7 @@ ChipCase Diana() {
                  {"Dense", 5000, RandomDianaDense},
                  {"Conv", 6000, RandomDianaConv},
                  {"Depthwise", 7000, RandomDianaDepthwise},
+                 {"EvenKernels", 7500, RandomDianaEvenKernels},
                  {"Sums", 8000, RandomDianaSums},
                  {"Pools", 9000, RandomDianaPools}};
   chip.seeds = 2;

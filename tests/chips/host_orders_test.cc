@@ -127,6 +127,37 @@ TEST(HostOrdersTest, PoolsKeepTheChannelsOrder) {
   }
 }
 
+// A pool in front of a layer of the host puts its result in plain order, also
+// of several blocks of channels, and of a last one that is not full in none.
+TEST(HostOrdersTest, PoolsRestoreThePlainOrder) {
+  struct Case {
+    int64_t channels;
+    bool rearranges;
+  };
+  for (const auto& [channels, rearranges] :
+       {Case{32, false}, Case{64, false}, Case{128, false}, Case{100, true}}) {
+    for (const bool maximum : {false, true}) {
+      SCOPED_TRACE(testing::Message() << channels << " " << maximum);
+      QuantizedGraphBuilder builder = Builder(6);
+      const TensorId x =
+          builder.Conv(builder.Input({1, 4, 6, 3}), channels, {}, true);
+      const TensorId sum = builder.Add(x, builder.Conv(x, channels, {}, false));
+      const WindowCase window = WholeImage(builder, sum);
+      const TensorId pool = maximum ? builder.MaxPool(sum, window)
+                                    : builder.AveragePool(sum, window);
+      const Graph graph = builder.Finish({pool});
+      // The network's input, and the result of the pool there and back.
+      if (rearranges) {
+        EXPECT_GT(Rearranged(graph, "default"), 3);
+      } else {
+        EXPECT_EQ(Rearranged(graph, "default"), 3);
+      }
+      ExpectBitExactBy("default", graph, builder);
+      ExpectBitExactBy("htvm", graph, builder);
+    }
+  }
+}
+
 // Where the caller sees a sum, it is dense, and so are its operands.
 TEST(HostOrdersTest, WhatTheCallerSeesIsDense) {
   QuantizedGraphBuilder builder = Builder(4);

@@ -62,9 +62,10 @@ std::string WhyNot(const Graph& graph, const v1::OpPattern& pattern) {
 }
 
 // The report says the same, if the graph is one that can be compiled.
-// Convolutions in groups are rewritten before.
-bool IsReported(const Graph& graph, const v1::OpPattern& pattern,
+// Convolutions in groups are rewritten before, and kernels would be padded.
+bool IsReported(const Graph& graph, v1::OpPattern pattern,
                 const std::string& failed) {
+  pattern.clear_most_kernel_padding();
   const auto partition =
       compiler::PartitionGraph(graph, ChipOf("npu", pattern));
   if (!partition.ok() || graph.ops[0].attributes.conv2d().groups() > 1) {

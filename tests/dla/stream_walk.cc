@@ -1,6 +1,7 @@
 #include "tests/dla/stream_walk.h"
 
 #include <array>
+#include <iterator>
 
 #include "simfarm/conformance/dla/dla_words.h"
 
@@ -124,6 +125,25 @@ bool WritesRowPitch(const std::string& code, int64_t word) {
   return written.opcode == kRegWrite &&
          (written.index == kInRowPitch || written.index == kIn2RowPitch ||
           written.index == kOutRowPitch);
+}
+
+int64_t DmaBytes(const v1::Program& program) {
+  int64_t bytes = 0;
+  for (const v1::Program::Stream& stream : program.streams()) {
+    int64_t rows = 0;
+    int64_t row_bytes = 0;
+    for (int64_t i = 0; i < std::ssize(stream.code()) / kWordBytes; ++i) {
+      const Word word = WordAt(stream.code(), i);
+      if (word.opcode == kRegWrite && word.index == kDmaRows) {
+        rows = word.immediate;
+      } else if (word.opcode == kRegWrite && word.index == kDmaRowBytes) {
+        row_bytes = word.immediate;
+      } else if (word.opcode == kDmaRead || word.opcode == kDmaWrite) {
+        bytes += rows * row_bytes;
+      }
+    }
+  }
+  return bytes;
 }
 
 std::vector<int32_t> AddressWrites(const std::string& code) {

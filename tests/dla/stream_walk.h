@@ -42,6 +42,9 @@ bool WritesRowPitch(const std::string& code, int64_t word);
 // Indices of the words that write an address register.
 std::vector<int32_t> AddressWrites(const std::string& code);
 
+// Bytes that the DMA moves, both ways.
+int64_t DmaBytes(const v1::Program& program);
+
 // The tap behind a command; empty if it has none.
 std::optional<v1::Program::Tap> TapOf(const v1::Program& program,
                                       int32_t stream, int32_t word);

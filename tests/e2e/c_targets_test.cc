@@ -84,6 +84,22 @@ TEST_F(CTargetsTest, TheSimulatedCoreComputesWhatTheReferenceDoes) {
   ExpectSame(report, Report(Profile("rv32imc")));
 }
 
+TEST_F(CTargetsTest, ActivationsOfOtherTypesAreTheSame) {
+  if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
+  const int64_t plain = Report(Profile("rv32imc")).memory().ram_bytes();
+  for (const char* type : {"UINT8", "INT16"}) {
+    const std::string file = cluster().sandbox().Write(
+        absl::StrCat(type, ".txtpb"),
+        absl::StrCat("activations: ACTIVATIONS_", type, "\n"));
+    const v1::Report report =
+        Report(Profile("rv32imc", {"--quantization", file}));
+    EXPECT_GT(report.bit_exact().outputs_compared(), 0) << type;
+    EXPECT_EQ(report.bit_exact().mismatches(), 0) << type;
+    if (type[0] != 'I') continue;
+    EXPECT_GT(report.memory().ram_bytes(), plain * 3 / 2);
+  }
+}
+
 TEST_F(CTargetsTest, ClangMakesFirmwareThatComputesTheSame) {
   if (!std::filesystem::exists(kClang) || !std::filesystem::exists(kLld)) {
     const v1::ErrorDetail error =
@@ -97,8 +113,13 @@ TEST_F(CTargetsTest, ClangMakesFirmwareThatComputesTheSame) {
   EXPECT_EQ(report.compiler().program(), "clang");
   EXPECT_GT(report.memory().sections().stack_bytes(), 0);
   ExpectSame(report, Report(Profile("rv32imc", {"--compiler", "clang"})));
-  const v1::Report arm = Report(Profile("cortex-m4", {"--compiler", "clang"}));
-  EXPECT_GT(arm.memory().sections().text_bytes(), 1000);
+  // Calls by pointer, too, have a bound of the stack.
+  for (const char* target : {"rv32imc", "cortex-m4", "x86-64"}) {
+    const v1::Report table =
+        Report(Profile(target, {"--compiler", "clang", "--recipe", "table"}));
+    EXPECT_GT(table.memory().sections().text_bytes(), 1000) << target;
+    EXPECT_GT(table.memory().sections().stack_bytes(), 0) << target;
+  }
 }
 
 TEST_F(CTargetsTest, EveryRecipeComputesTheSame) {

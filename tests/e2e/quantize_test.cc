@@ -195,6 +195,78 @@ TEST_F(QuantizeTest, WhatTheFileMayNotSayIsNamed) {
   EXPECT_NAMES(error, "nowhere");
 }
 
+// How many layers with multiplications run on `engine`.
+int LayersOn(const v1::Report& report, absl::string_view engine) {
+  int count = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    count += layer.macs() > 0 && layer.engine() == engine ? 1 : 0;
+  }
+  return count;
+}
+
+// No engine takes them: the host does, and says why.
+TEST_F(QuantizeTest, Int16ActivationsAreTheHosts) {
+  const std::string file =
+      sandbox().Write("wide.txtpb", "activations: ACTIVATIONS_INT16\n");
+  const Outcome screen =
+      cluster().Cli(Command("quantize", {"--quantization", file, "--quiet"}));
+  EXPECT_TRUE(absl::StrContains(screen.out, "int8 channel, int16")) << screen;
+  const v1::Report plain =
+      ReportOf(cluster().Cli(Command("quantize", {"--json", "--quiet"})));
+  const v1::Report wide = ReportOf(cluster().Cli(
+      Command("quantize", {"--quantization", file, "--json", "--quiet"})));
+  EXPECT_GT(wide.quantized().output_sqnr_db(),
+            plain.quantized().output_sqnr_db() + 3);
+  const v1::ErrorDetail refused = FailureOf(
+      cluster(),
+      Command("quantize",
+              {"--quantization", file, "-o", sandbox().Path("wide.onnx")}),
+      1);
+  EXPECT_NAMES(refused, "op set 21");
+  EXPECT_NAMES(refused, "ACTIVATIONS_INT16");
+  const v1::Report chip = ReportOf(
+      cluster().Cli(Command("profile", {"--target", kTarget, "--quantization",
+                                        file, "--json", "--quiet"})));
+  EXPECT_EQ(LayersOn(chip, "dla"), 0);
+  EXPECT_GT(LayersOn(chip, "host"), 0);
+  EXPECT_GT(chip.bit_exact().outputs_compared(), 0);
+  EXPECT_EQ(chip.bit_exact().mismatches(), 0);
+  for (const v1::Report::Layer& layer : chip.layers()) {
+    if (layer.macs() == 0) continue;
+    EXPECT_TRUE(absl::StrContains(layer.reason(), "is int16"))
+        << layer.reason();
+  }
+}
+
+// Engines compute them as int8, with the values of the model quantized so.
+TEST_F(QuantizeTest, Uint8ActivationsAreInt8OnTheChip) {
+  const std::string file =
+      sandbox().Write("unsigned.txtpb", "activations: ACTIVATIONS_UINT8\n");
+  const auto validate = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "--target", kTarget,  "--data", Example("digits_test.npz"),
+        "--json",   "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return ReportOf(cluster().Cli(Command("validate", arguments)));
+  };
+  const v1::Report plain = validate({});
+  const v1::Report moved = validate({"--quantization", file});
+  EXPECT_EQ(moved.bit_exact().mismatches(), 0);
+  EXPECT_EQ(moved.accuracy().value(), plain.accuracy().value());
+  EXPECT_EQ(LayersOn(moved, "dla"), LayersOn(plain, "dla"));
+  EXPECT_EQ(LayersOn(moved, "host"), 0);
+  // Written as it is, and read again as every uint8 model.
+  const std::string onnx = sandbox().Path("unsigned.onnx");
+  const Outcome wrote = cluster().Cli(
+      Command("quantize", {"--quantization", file, "-o", onnx, "--quiet"}));
+  ASSERT_EQ(wrote.exit_code, 0) << wrote;
+  EXPECT_TRUE(absl::StrContains(wrote.out, "int8 channel, uint8")) << wrote;
+  const v1::Report read = ReportOf(
+      cluster().Cli({"validate", onnx, "--target", kTarget, "--data",
+                     Example("digits_test.npz"), "--json", "--quiet"}));
+  EXPECT_EQ(read.accuracy().value(), plain.accuracy().value());
+}
+
 TEST_F(QuantizeTest, ComparesMethodsSideBySide) {
   const Outcome outcome = cluster().Cli(Command(
       "quantize", {"--target", kTarget, "--data", Example("digits_test.npz"),

@@ -8,12 +8,21 @@ import type { View } from "./data";
 
 const decibels = (value: Format.Figure) => (Format.isNumber(value) ? value.toFixed(1) : "-");
 
+// Of the result: its least integer tells the type.
+function activationsOf(layer: QuantizedLayer) {
+  if (!layer.scale) return "int8";
+  const least = Math.round((layer.range_low || 0) / layer.scale) + (layer.zero_point || 0);
+  return least === 0 ? "uint8" : least < -128 ? "int16" : "int8";
+}
+
 function scheme(layer: QuantizedLayer) {
   if (layer.is_float) return "float";
-  if (!layer.weights) return "int8";
+  const activations = activationsOf(layer);
+  if (!layer.weights) return activations;
   const scales = layer.per_tensor ? "tensor"
     : (layer.channels_per_scale || 0) > 1 ? `${layer.channels_per_scale} channels` : "channel";
-  return `${Format.lower(layer.weights)} ${scales}`;
+  return `${Format.lower(layer.weights)} ${scales}`
+    + (activations === "int8" ? "" : `, ${activations}`);
 }
 
 const range = (layer: QuantizedLayer) => (layer.is_float || !layer.scale ? "-"

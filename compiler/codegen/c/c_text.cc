@@ -75,19 +75,45 @@ void AppendValues(absl::string_view bytes, std::string& text) {
   lines.End();
 }
 
-// Most constants are bytes, of which there are 256.
+// As ValueLines does it, with text for each of the 256 values: most constants
+// are bytes.
 template <typename T>
 void AppendByteValues(absl::string_view bytes, std::string& text) {
-  char buffers[256][kMostLiteral];
-  absl::string_view literals[256];
+  struct Value {
+    char text[8] = {};  // The literal and its comma, of which `size` count.
+    size_t size = 0;
+  };
+  constexpr size_t kMostSize = 5;  // "-128,"
+  constexpr absl::string_view kNewLine = "\n  ";
+  Value values[256];
   for (int i = 0; i < 256; ++i) {
-    literals[i] = Literal(static_cast<T>(static_cast<uint8_t>(i)), buffers[i]);
+    char buffer[kMostLiteral];
+    const absl::string_view literal =
+        Literal(static_cast<T>(static_cast<uint8_t>(i)), buffer);
+    std::memcpy(values[i].text, literal.data(), literal.size());
+    values[i].text[literal.size()] = ',';
+    values[i].size = literal.size() + 1;
   }
-  ValueLines lines(text);
+  // A line holds more values than a line break has characters.
+  const size_t begin = text.size();
+  text.resize(begin + (kMostSize + 1) * bytes.size() + kNewLine.size() +
+              sizeof(Value::text));
+  char* at = text.data() + begin;
+  size_t column = kLineWidth;
   for (const char byte : bytes) {
-    lines.Add(literals[static_cast<uint8_t>(byte)]);
+    const Value& value = values[static_cast<uint8_t>(byte)];
+    if (column + value.size - 1 > kLineWidth) {
+      const size_t skipped = at == text.data() + begin ? 1 : 0;
+      std::memcpy(at, kNewLine.data() + skipped, kNewLine.size() - skipped);
+      at += kNewLine.size() - skipped;
+      column = 2;
+    }
+    std::memcpy(at, value.text, sizeof(value.text));
+    at += value.size;
+    column += value.size;
   }
-  lines.End();
+  *at++ = '\n';
+  text.resize(static_cast<size_t>(at - text.data()));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,15 @@ std::vector<CGivenUp> GivenUp(const CManifest& fastest,
   return given_up;
 }
 
+// Layers of one op share functions.
+std::vector<int> KindsOf(const Graph& graph) {
+  std::vector<int> kinds;
+  for (const Op& op : graph.ops) {
+    kinds.push_back(static_cast<int>(op.attributes.op_case()));
+  }
+  return kinds;
+}
+
 // Recipe kDefault where its kernels, the fastest, do not fit.
 absl::StatusOr<CSources> EmitFitting(const Graph& graph,
                                      const COptions& options,
@@ -57,7 +67,7 @@ absl::StatusOr<CSources> EmitFitting(const Graph& graph,
                                      const Limits& limits, Measure measure) {
   EK_ASSIGN_OR_RETURN(const NetworkNeed before, measure(fastest));
   EK_ASSIGN_OR_RETURN(const Fitting fitting,
-                      FitLimits(graph.ops.size(), limits, measure));
+                      FitLimits(KindsOf(graph), limits, measure));
   const int64_t flash =
       FlashOf(fitting.need.manifest, limits.code_allowance_percent);
   if (limits.flash_bytes > 0 && flash > limits.flash_bytes) {
@@ -81,7 +91,7 @@ absl::StatusOr<CSources> EmitC(const Graph& graph, const COptions& options) {
   Recipes recipes(graph.ops.size(), options.recipe);
   if (options.recipe == CRecipe::kSize) {
     EK_ASSIGN_OR_RETURN(Fitting smallest,
-                        Smallest(graph.ops.size(), limits, measure));
+                        Smallest(KindsOf(graph), limits, measure));
     recipes = std::move(smallest.recipes);
   }
   absl::StatusOr<CSources> sources = EmitNetwork(graph, options, recipes);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/c/emit_common.h"
 #include "compiler/codegen/c/fast_finish.h"
 #include "compiler/codegen/c/row_ring.h"
@@ -52,16 +54,37 @@ WindowGeometry GeometryOf(const StepWriter& w) {
   return g;
 }
 
+// Weights as kernels multiply them: with 8 bits and a sign; and their zero
+// point.
+std::vector<int8_t> Signed(const StepWriter& w, std::vector<int8_t> weights) {
+  if (w.In(1).type != v1::UINT8) return weights;
+  for (int8_t& weight : weights) {
+    weight = static_cast<int8_t>(static_cast<uint8_t>(weight) ^ 0x80);
+  }
+  return weights;
+}
+
+int64_t WeightZero(const StepWriter& w) {
+  const int64_t zero = w.InQuantization(1).zero_point[0];
+  return w.In(1).type == v1::UINT8 ? zero - 128 : zero;
+}
+
 std::vector<FastFinish::Weights> WeightsOf(const StepWriter& w,
                                            int64_t channels,
                                            bool channel_last) {
-  const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
-  const int64_t each = w.In(1).num_elements() / channels;
-  std::vector<FastFinish::Weights> sums(static_cast<size_t>(channels));
-  for (int64_t i = 0; i < w.In(1).num_elements(); ++i) {
-    FastFinish::Weights& of = sums[channel_last ? i % channels : i / each];
-    of.sum += weights[i];
-    of.magnitude += std::abs(int{weights[i]});
+  const std::vector<int8_t> weights =
+      Signed(w, WeightsInOrder(w, v1::AS_IN_GRAPH));
+  const int64_t each = std::ssize(weights) / channels;
+  std::vector<FastFinish::Weights> sums(static_cast<size_t>(channels),
+                                        {.count = each, .zero = WeightZero(w)});
+  const int64_t step = channel_last ? channels : 1;
+  for (int64_t c = 0; c < channels; ++c) {
+    FastFinish::Weights& of = sums[c];
+    const int8_t* const first = weights.data() + (channel_last ? c : c * each);
+    for (int64_t i = 0; i < each; ++i) {
+      of.sum += first[i * step];
+      of.magnitude += std::abs(int{first[i * step]});
+    }
   }
   return sums;
 }
@@ -77,9 +100,14 @@ class BlockKernel {
  public:
   BlockKernel(StepWriter& w, const WindowGeometry& g, const FastFinish& finish,
               v1::CWeightOrder order)
-      : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
+      : w_(w),
+        code_(w.code()),
+        g_(g),
+        finish_(finish),
+        ring_(w, g),
+        zero_(WeightZero(w)) {
     pixels_ = g.out[2] >= 2 ? 2 : 1;
-    weights_ = w.Array(v1::INT8, WeightsInOrder(w, order));
+    weights_ = w.Array(v1::INT8, Signed(w, WeightsInOrder(w, order)));
   }
 
   void Emit() {
@@ -117,14 +145,44 @@ class BlockKernel {
       code_.Line("if (ox > ", g_.out[2] - pixels_,
                  ") ox = ", g_.out[2] - pixels_, ";");
     }
-    code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
-               " + ox) * ", g_.out_c, ";");
+    code_.Line(CTypeOf(w_.Out(0).type), " *const to = ", w_.Y(0), " + (oy * ",
+               g_.out[2], " + ox) * ", g_.out_c, ";");
     code_.Line("const int8_t *pw = ", w_.Use("hidden"), "(", weights_, ");");
+    if (zero_ != 0) Sums();
   }
   void ClosePixels() {
     code_.Line("if (ox == ", g_.out[2] - pixels_, ") break;");
     code_.Line("ox += ", pixels_, ";");
     code_.Close();
+  }
+
+  // What the weights' zero point takes off every channel of a pixel.
+  void Sums() {
+    for (int64_t p = 0; p < pixels_; ++p) {
+      code_.Line(finish_.type(), " s", p, " = 0;");
+    }
+    code_.OpenLoop("ky", g_.kernel[1]);
+    PixelRow("ky");
+    code_.Open("do");
+    for (int64_t p = 0; p < pixels_; ++p) {
+      code_.Line("s", p, " += ", finish_.cast(), "px[", p * ring_.pixel_step(),
+                 "];");
+    }
+    code_.Line("++px;");
+    code_.Close(" while (px != end);");
+    code_.Close();
+    for (int64_t p = 0; p < pixels_; ++p) {
+      code_.Line("s", p, " *= ", finish_.cast(), "(", zero_, ");");
+    }
+  }
+
+  // Declares `px`, the elements of a row that the window covers, and `end`.
+  void PixelRow(const std::string& row) {
+    const absl::string_view type = CTypeOf(w_.In(0).type);
+    code_.Line("const ", type, " *px = rows[", row, "] + ox * ",
+               ring_.pixel_step(), ";");
+    code_.Line("const ", type, " *const end = px + ", g_.kernel[2] * g_.in_c,
+               ";");
   }
 
   // `channels` results of `pixels_` pixels from channel o on.
@@ -135,6 +193,10 @@ class BlockKernel {
       const std::string start =
           finish_.Start(c == 0 ? "o" : absl::StrCat("o + ", c));
       for (int64_t p = 0; p < pixels_; ++p) {
+        if (zero_ != 0) {
+          code_.Line(finish_.type(), " a", p, c, " = ", start, " - s", p, ";");
+          continue;
+        }
         code_.Line(finish_.type(), " a", p, c, " = ",
                    p == 0 ? start : absl::StrCat("a0", c), ";");
       }
@@ -145,9 +207,7 @@ class BlockKernel {
     } else {
       code_.OpenBlock();
     }
-    code_.Line("const int8_t *px = rows[", g_.kernel[1] > 1 ? "ky" : "0",
-               "] + ox * ", ring_.pixel_step(), ";");
-    code_.Line("const int8_t *const end = px + ", run, ";");
+    PixelRow(g_.kernel[1] > 1 ? "ky" : "0");
     code_.Open("do");
     for (int64_t u = 0; u < unroll; ++u) Products(channels, u);
     code_.Line("px += ", unroll, ";");
@@ -189,6 +249,7 @@ class BlockKernel {
   const WindowGeometry g_;
   const FastFinish& finish_;
   RowRing ring_;
+  const int64_t zero_;
   int64_t pixels_ = 2;
   std::string weights_;
 };
@@ -199,7 +260,19 @@ class DepthwiseKernel {
   DepthwiseKernel(StepWriter& w, const WindowGeometry& g,
                   const FastFinish& finish, v1::CWeightOrder order)
       : w_(w), code_(w.code()), g_(g), finish_(finish), ring_(w, g) {
-    weights_ = w.Array(v1::INT8, WeightsInOrder(w, order));
+    const std::vector<int8_t> weights = Signed(w, WeightsInOrder(w, order));
+    const int64_t zero = WeightZero(w);
+    if (zero == 0) {
+      weights_ = w.Array(v1::INT8, weights);
+      return;
+    }
+    // They are few: without their zero point, they have 9 bits.
+    std::vector<int16_t> differences;
+    for (const int8_t weight : weights) {
+      differences.push_back(static_cast<int16_t>(weight - zero));
+    }
+    weights_ = w.Array(v1::INT16, differences);
+    has_differences_ = true;
   }
 
   void Emit() {
@@ -208,12 +281,17 @@ class DepthwiseKernel {
     code_.OpenLoop("oy", g_.out[1]);
     ring_.Rows();
     code_.OpenLoop("ox", g_.out[2]);
-    code_.Line("int8_t *const to = ", w_.Y(0), " + (oy * ", g_.out[2],
-               " + ox) * ", g_.out_c, ";");
-    code_.Line("const int8_t *pw = ", w_.Use("hidden"), "(", weights_, ");");
+    code_.Line(CTypeOf(w_.Out(0).type), " *const to = ", w_.Y(0), " + (oy * ",
+               g_.out[2], " + ox) * ", g_.out_c, ";");
+    if (has_differences_) {
+      code_.Line("const int16_t *pw = (const int16_t *)(const void *)",
+                 w_.Use("hidden"), "((const int8_t *)", weights_, ");");
+    } else {
+      code_.Line("const int8_t *pw = ", w_.Use("hidden"), "(", weights_, ");");
+    }
     for (int64_t ky = 0; ky < g_.kernel[1]; ++ky) {
-      code_.Line("const int8_t *p", ky, " = rows[", ky, "] + ox * ",
-                 ring_.pixel_step(), ";");
+      code_.Line("const ", CTypeOf(w_.In(0).type), " *p", ky, " = rows[", ky,
+                 "] + ox * ", ring_.pixel_step(), ";");
     }
     code_.OpenLoop("o", g_.out_c);
     code_.Line(finish_.type(), " a = ", finish_.Start("o"), ";");
@@ -240,6 +318,7 @@ class DepthwiseKernel {
   const FastFinish& finish_;
   RowRing ring_;
   std::string weights_;
+  bool has_differences_ = false;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/c/emit_common.h"
 
 namespace edgekiln::compiler {
@@ -29,19 +30,22 @@ std::vector<int32_t> BiasOf(const StepWriter& w,
     if (w.Has(2)) {
       std::memcpy(&own, w.In(2).data->data() + 4 * c, sizeof(own));
     }
-    bias.push_back(
-        static_cast<int32_t>(static_cast<uint32_t>(own) -
-                             static_cast<uint32_t>(zero * weights[c].sum)));
+    const int64_t sum = weights[c].sum - weights[c].count * weights[c].zero;
+    bias.push_back(static_cast<int32_t>(static_cast<uint32_t>(own) -
+                                        static_cast<uint32_t>(zero * sum)));
   }
   return bias;
 }
 
 // Whether no sum of products on the way leaves int32.
 bool StaysInside(const std::vector<int32_t>& bias,
-                 const std::vector<FastFinish::Weights>& weights) {
+                 const std::vector<FastFinish::Weights>& weights,
+                 int64_t most_value) {
   for (size_t c = 0; c < bias.size(); ++c) {
     const int64_t most =
-        std::abs(int64_t{bias[c]}) + 128 * weights[c].magnitude;
+        std::abs(int64_t{bias[c]}) +
+        most_value * (weights[c].magnitude +
+                      weights[c].count * std::abs(weights[c].zero));
     if (most > std::numeric_limits<int32_t>::max()) return false;
   }
   return true;
@@ -67,7 +71,8 @@ std::optional<FastFinish> FastFinish::Of(StepWriter& w, const v1::Clamp& clamp,
   }
   FastFinish finish(w);
   const std::vector<int32_t> bias = BiasOf(w, weights);
-  finish.is_signed_ = StaysInside(bias, weights);
+  finish.is_signed_ =
+      StaysInside(bias, weights, w.In(0).type == v1::UINT8 ? 255 : 128);
   finish.one_bias_ = AllEqual(bias);
   finish.one_multiplier_ = AllEqual(multipliers);
   finish.one_shift_ = AllEqual(shifts);
@@ -101,9 +106,9 @@ void FastFinish::Declare(CodeWriter& code, const std::string& o,
 
 void FastFinish::Store(CodeWriter& code, const std::string& to,
                        const std::string& sum, int64_t j) const {
-  code.Line(to, " = (int8_t)", w_->Use("clamp"), "((", w_->Use("mulh"),
-            "((int32_t)", sum, ", m", j, ") + r", j, ") >> s", j, ", ",
-            range_.min, ", ", range_.max, ");");
+  code.Line(to, " = (", CTypeOf(w_->Out(0).type), ")", w_->Use("clamp"), "((",
+            w_->Use("mulh"), "((int32_t)", sum, ", m", j, ") + r", j, ") >> s",
+            j, ", ", range_.min, ", ", range_.max, ");");
 }
 
 }  // namespace edgekiln::compiler

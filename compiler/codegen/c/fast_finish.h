@@ -11,15 +11,19 @@
 
 namespace edgekiln::compiler {
 
-// Requantization of int32 sums to int8 by the upper half of one product: what
+// Requantization of int32 sums to 8 bits by the upper half of one product: what
 // Finish() gives where every shift is 33 or more, so that the lower half of
 // the product does not matter. Zero points of the input are in the bias.
 class FastFinish {
  public:
-  // Of the weights of one channel: their sum and that of their magnitudes.
+  // The weights of one channel as the kernel multiplies them: how many they
+  // are, their sum and that of their magnitudes. `zero` is what the kernel
+  // takes off each of them beside that, for all channels the same.
   struct Weights {
+    int64_t count = 0;
     int64_t sum = 0;
     int64_t magnitude = 0;
+    int64_t zero = 0;
   };
 
   // Nothing where a shift is smaller, where ties go to even, or where the

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,10 +47,11 @@ using Choice = std::vector<size_t>;  // By layer, an index into kRecipes.
 
 class Knapsack {
  public:
-  Knapsack(const Limits& limits, Measure measure)
-      : limits_(limits), measure_(measure) {}
+  Knapsack(absl::Span<const int> kinds, const Limits& limits, Measure measure)
+      : kinds_(kinds), limits_(limits), measure_(measure) {}
 
-  absl::Status Load(size_t layers) {
+  absl::Status Load() {
+    const size_t layers = kinds_.size();
     for (size_t option = 0; option < kOptions; ++option) {
       EK_ASSIGN_OR_RETURN(needs_[option],
                           measure_(Recipes(layers, kRecipes[option])));
@@ -78,19 +80,33 @@ class Knapsack {
 
   absl::StatusOr<Fitting> Smallest() {
     std::optional<Fitting> best;
+    Choice choice;
     // All shared ones where they fit, which layers may as well be chosen for;
     // none of them; those that are smaller by themselves.
-    for (const Choice& choice :
+    for (const Choice& other :
          {All(kShared), SmallestOptions(false), SmallestOptions(true)}) {
-      EK_ASSIGN_OR_RETURN(Fitting fitting, Measured(choice));
-      if (!best.has_value() || IsSmaller(fitting.need, best->need)) {
-        best = std::move(fitting);
+      EK_RETURN_IF_ERROR(TakeIfSmaller(other, choice, best));
+    }
+    // A function that layers of one kind share may not be worth its code.
+    for (const int kind : SharingKinds()) {
+      for (const bool shared : {false, true}) {
+        EK_RETURN_IF_ERROR(
+            TakeIfSmaller(WithKind(choice, kind, shared), choice, best));
       }
     }
     return *std::move(best);
   }
 
  private:
+  // Kinds with a layer that could share its function.
+  std::set<int> SharingKinds() const {
+    std::set<int> kinds;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      if (layers_[i][kShared].is_shared) kinds.insert(kinds_[i]);
+    }
+    return kinds;
+  }
+
   void LoadLayer(size_t i) {
     bool any = false;
     int64_t least_ram = std::numeric_limits<int64_t>::max();
@@ -141,6 +157,28 @@ class Knapsack {
       choice.push_back(First(layer, shared, FewerBytes));
     }
     return choice;
+  }
+
+  // With the smallest kernels for all layers of that kind.
+  Choice WithKind(Choice choice, int kind, bool shared) const {
+    for (size_t i = 0; i < choice.size(); ++i) {
+      if (kinds_[i] != kind) continue;
+      choice[i] = shared && layers_[i][kShared].allowed
+                      ? kShared
+                      : First(layers_[i], shared, FewerBytes);
+    }
+    return choice;
+  }
+
+  absl::Status TakeIfSmaller(const Choice& other, Choice& choice,
+                             std::optional<Fitting>& best) const {
+    if (best.has_value() && other == choice) return absl::OkStatus();
+    EK_ASSIGN_OR_RETURN(Fitting fitting, Measured(other));
+    if (!best.has_value() || IsSmaller(fitting.need, best->need)) {
+      best = std::move(fitting);
+      choice = other;
+    }
+    return absl::OkStatus();
   }
 
   static bool FewerBytes(const Option& a, const Option& b) {
@@ -262,6 +300,7 @@ class Knapsack {
     }
   }
 
+  const absl::Span<const int> kinds_;
   const Limits limits_;
   const Measure measure_;
   std::array<NetworkNeed, kOptions> needs_;
@@ -276,17 +315,17 @@ int64_t FlashOf(const CManifest& manifest, int64_t code_allowance_percent) {
          WithAllowance(manifest.code_bytes, code_allowance_percent);
 }
 
-absl::StatusOr<Fitting> FitLimits(size_t layers, const Limits& limits,
-                                  Measure measure) {
-  Knapsack knapsack(limits, measure);
-  EK_RETURN_IF_ERROR(knapsack.Load(layers));
+absl::StatusOr<Fitting> FitLimits(absl::Span<const int> kinds,
+                                  const Limits& limits, Measure measure) {
+  Knapsack knapsack(kinds, limits, measure);
+  EK_RETURN_IF_ERROR(knapsack.Load());
   return knapsack.Fit();
 }
 
-absl::StatusOr<Fitting> Smallest(size_t layers, const Limits& limits,
-                                 Measure measure) {
-  Knapsack knapsack(limits, measure);
-  EK_RETURN_IF_ERROR(knapsack.Load(layers));
+absl::StatusOr<Fitting> Smallest(absl::Span<const int> kinds,
+                                 const Limits& limits, Measure measure) {
+  Knapsack knapsack(kinds, limits, measure);
+  EK_RETURN_IF_ERROR(knapsack.Load());
   return knapsack.Smallest();
 }
 

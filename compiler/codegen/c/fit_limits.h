@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compiler/codegen/c/network.h"
 
 // Which kernels layers get where flash or RAM is limited: a knapsack over
@@ -35,13 +36,14 @@ struct Fitting {
 // not; of the others, those become smaller first that lose the fewest
 // instructions per byte. Where nothing keeps them, the one with the least flash
 // of those that keep the limit of RAM, or of all.
-absl::StatusOr<Fitting> FitLimits(size_t layers, const Limits& limits,
-                                  Measure measure);
+// `kinds`: a number per layer, the same where layers share functions.
+absl::StatusOr<Fitting> FitLimits(absl::Span<const int> kinds,
+                                  const Limits& limits, Measure measure);
 
 // The same kernels with the least flash, whatever its limit; the RAM of
 // `limits` counts.
-absl::StatusOr<Fitting> Smallest(size_t layers, const Limits& limits,
-                                 Measure measure);
+absl::StatusOr<Fitting> Smallest(absl::Span<const int> kinds,
+                                 const Limits& limits, Measure measure);
 
 }  // namespace edgekiln::compiler
 

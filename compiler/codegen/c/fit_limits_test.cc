@@ -1,6 +1,7 @@
 #include "compiler/codegen/c/fit_limits.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,23 +18,25 @@ struct Kernel {
 // A layer with a fast kernel, a shared one and plain loops.
 struct Layer {
   Kernel fast, shared, plain;
+  int kind = 0;
 };
 
-constexpr int64_t kSharedBytes = 300;  // Of the function that layers share.
+constexpr int64_t kSharedBytes = 300;  // Of a function that a kind shares.
 
 class Network {
  public:
   explicit Network(std::vector<Layer> layers) : layers_(std::move(layers)) {}
 
   absl::StatusOr<NetworkNeed> Measure(const Recipes& recipes) const {
+    ++measurements_;
     NetworkNeed need;
-    bool shared = false;
+    std::set<int> shared;
     for (size_t i = 0; i < layers_.size(); ++i) {
       const Layer& layer = layers_[i];
       const Kernel& kernel = recipes[i] == CRecipe::kDefault ? layer.fast
                              : recipes[i] == CRecipe::kSize  ? layer.shared
                                                              : layer.plain;
-      shared = shared || recipes[i] == CRecipe::kSize;
+      if (recipes[i] == CRecipe::kSize) shared.insert(layer.kind);
       CLayer& made = need.manifest.layers.emplace_back();
       made.kernel = kernel.name;
       made.predicted_instructions = kernel.instructions;
@@ -43,19 +46,21 @@ class Network {
       need.manifest.arena_bytes =
           std::max(need.manifest.arena_bytes, kernel.ram);
     }
-    need.manifest.code_bytes += shared ? kSharedBytes : 0;
+    need.manifest.code_bytes += kSharedBytes * std::ssize(shared);
     return need;
   }
 
   // The kernels by name, "f", "s" or "p".
   std::string Fit(const Limits& limits) const {
-    return Names(FitLimits(layers_.size(), limits,
+    return Names(FitLimits(Kinds(), limits,
                            [this](const Recipes& r) { return Measure(r); }));
   }
   std::string Least(const Limits& limits) const {
-    return Names(Smallest(layers_.size(), limits,
+    return Names(Smallest(Kinds(), limits,
                           [this](const Recipes& r) { return Measure(r); }));
   }
+
+  int measurements() const { return measurements_; }
 
  private:
   static std::string Names(const absl::StatusOr<Fitting>& fitting) {
@@ -67,7 +72,14 @@ class Network {
     return names;
   }
 
+  std::vector<int> Kinds() const {
+    std::vector<int> kinds;
+    for (const Layer& layer : layers_) kinds.push_back(layer.kind);
+    return kinds;
+  }
+
   std::vector<Layer> layers_;
+  mutable int measurements_ = 0;
 };
 
 Layer Of(int64_t fast, int64_t slow, int64_t bytes = 500) {
@@ -114,6 +126,30 @@ TEST(FitLimitsTest, SharedKernelsAreSmallestOnlyForEnoughLayers) {
   EXPECT_EQ(Network({Of(1, 2)}).Least({}), "p");
   EXPECT_EQ(Network({Of(1, 2), Of(1, 2)}).Least({}), "ss");
   EXPECT_EQ(Network({Of(1, 2), Of(1, 2), Of(1, 2, 40)}).Least({}), "ppf");
+}
+
+// Each kind has a function of its own.
+TEST(FitLimitsTest, FunctionsAreSharedByTheKindsThatGainByIt) {
+  Layer other = Of(1, 2);
+  other.kind = 1;
+  EXPECT_EQ(Network({Of(1, 2), Of(1, 2), Of(1, 2), other}).Least({}), "sssp");
+  EXPECT_EQ(
+      Network({Of(1, 2), Of(1, 2), Of(1, 2), other, other, other}).Least({}),
+      "ssssss");
+}
+
+// Each measurement makes the code of the whole network.
+TEST(FitLimitsTest, KindsWithoutSharedFunctionsAreNotTried) {
+  std::vector<Layer> layers;
+  for (int kind = 0; kind < 20; ++kind) {
+    layers.push_back(Of(1, 2, 40));
+    layers.back().shared = layers.back().plain;
+    layers.back().kind = kind;
+  }
+  // As recipes, and as the three choices to begin with.
+  const Network network(layers);
+  EXPECT_EQ(network.Least({}), std::string(20, 'f'));
+  EXPECT_LE(network.measurements(), 6);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "compiler/codegen/c/c_text.h"
 
 namespace edgekiln::compiler {
 
@@ -27,7 +29,7 @@ RowRing::RowRing(StepWriter& w, const ops::WindowGeometry& g)
   width_ = std::max(EndOf(g, 2), g.in[2]) + g.pad[2];
   width_ *= g.in_c;
   if (!padded_) return;
-  ring_ = w.Scratch(v1::INT8, slots_ * width_);
+  ring_ = w.Scratch(w.In(0).type, slots_ * width_);
   if (CanOverwrite()) w.MayOverwrite(0);
 }
 
@@ -56,7 +58,8 @@ void RowRing::Begin() {
 void RowRing::Rows() {
   CodeWriter& code = w_.code();
   const int64_t row = g_.in[2] * g_.in_c;
-  code.Line("const int8_t *rows[", g_.kernel[1], "];");
+  const absl::string_view type = CTypeOf(w_.In(0).type);
+  code.Line("const ", type, " *rows[", g_.kernel[1], "];");
   if (!padded_) {
     for (int64_t k = 0; k < g_.kernel[1]; ++k) {
       code.Line("rows[", k, "] = ", w_.X(0), " + (oy * ", g_.stride[1], " + ",
@@ -67,11 +70,11 @@ void RowRing::Rows() {
   // Slot `slot` is the oldest row and the next to be replaced.
   code.Open("for (; next < oy * ", g_.stride[1], " + ", slots_ - g_.pad[1],
             "; ++next)");
-  code.Line("int8_t *const to = ", ring_, " + slot * ", width_, " + ",
+  code.Line(type, " *const to = ", ring_, " + slot * ", width_, " + ",
             g_.pad[2] * g_.in_c, ";");
   code.Line("int32_t i;");
   code.Open("if (next >= 0 && next < ", g_.in[1], ")");
-  code.Line("const int8_t *const from = ", w_.X(0), " + next * ", row, ";");
+  code.Line("const ", type, " *const from = ", w_.X(0), " + next * ", row, ";");
   if (row % 4 == 0 && width_ % 4 == 0 && g_.pad[2] * g_.in_c % 4 == 0) {
     code.Line("for (i = 0; i < ", row / 4, "; ++i) ", w_.Use("copy4"),
               "(to + 4 * i, from + 4 * i);");

@@ -5,12 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/identifiers.h"
+#include "compiler/codegen/firmware/large_check.h"
 #include "compiler/codegen/firmware/runtime.h"
 #include "compiler/dataset/synthesize.h"
 #include "compiler/ir/interpreter.h"
@@ -20,7 +22,9 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int64_t kTwoSamplesBytes = int64_t{1} << 20;
-constexpr int64_t kMostBytes = int64_t{16} << 20;
+// As arrays, and at all: the stage that makes bundles computes all of them.
+constexpr int64_t kMostArrayBytes = int64_t{16} << 20;
+constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 // Inputs that the caller writes, and outputs, of one sample.
 struct Sample {
@@ -36,6 +40,12 @@ int64_t BytesOf(const Graph& graph, const std::vector<TensorId>& tensors) {
   }
   return bytes;
 }
+
+int64_t PortBytes(const Graph& graph) {
+  return BytesOf(graph, graph.inputs) + BytesOf(graph, graph.outputs);
+}
+
+bool IsLarge(const Graph& graph) { return PortBytes(graph) > kMostArrayBytes; }
 
 std::vector<bool> StatesOf(const Graph& graph) {
   std::vector<bool> is_state(graph.inputs.size(), false);
@@ -54,9 +64,8 @@ bool Computes(Interpreter& interpreter, const Sample& sample) {
 }
 
 absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
-  const int64_t bytes =
-      BytesOf(graph, graph.inputs) + BytesOf(graph, graph.outputs);
-  if (bytes > kMostBytes || most == 0) return std::vector<Sample>();
+  if (IsLarge(graph) || most == 0) return std::vector<Sample>();
+  const int64_t bytes = PortBytes(graph);
   const std::vector<bool> is_state = StatesOf(graph);
   std::vector<v1::TensorType> types;
   for (const TensorId id : graph.inputs) {
@@ -68,7 +77,13 @@ absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
   options.set_chunk_samples(1);
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       SynthesizeData(options, types, nullptr, is_state));
-  EK_ASSIGN_OR_RETURN(const auto interpreter, Interpreter::Create(graph));
+  const auto created =
+      Interpreter::Create(graph, {.max_buffer_bytes = kCheckBufferBytes});
+  if (absl::IsResourceExhausted(created.status())) {
+    return std::vector<Sample>();
+  }
+  EK_RETURN_IF_ERROR(created.status());
+  Interpreter& interpreter = **created;
   std::vector<Sample> samples;
   for (const v1::Chunk& chunk : chunks) {
     Sample sample;
@@ -77,12 +92,12 @@ absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
           is_state[i] ? "" : chunk.arrays(static_cast<int>(i)).data());
     }
     // What is random need not be an index: 0 mostly is one.
-    if (!Computes(*interpreter, sample)) {
+    if (!Computes(interpreter, sample)) {
       for (std::string& input : sample.inputs) input.assign(input.size(), '\0');
-      if (!Computes(*interpreter, sample)) return std::vector<Sample>();
+      if (!Computes(interpreter, sample)) return std::vector<Sample>();
     }
     for (const TensorId output : graph.outputs) {
-      sample.outputs.emplace_back(interpreter->value(output));
+      sample.outputs.emplace_back(interpreter.value(output));
     }
     samples.push_back(std::move(sample));
   }
@@ -138,8 +153,8 @@ std::string CheckText(const Graph& graph, const std::vector<Sample>& samples,
   const std::string macro = CMacroPrefix(prefix);
   if (samples.empty()) {
     return "/* Made by edgekiln. */\n#include <stdio.h>\n\nint main(void) {\n"
-           "  printf(\"nothing was recorded: the values are too large, or not "
-           "just any\\n\");\n"
+           "  printf(\"nothing was recorded: the network is too large, or "
+           "generated inputs do not suit it\\n\");\n"
            "  return 0;\n}\n";
   }
   std::string out = absl::StrCat(
@@ -279,8 +294,15 @@ absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
   EK_ASSIGN_OR_RETURN(const std::vector<Sample> samples,
                       Samples(graph, options.most_samples));
   const std::string prefix = CPrefix(graph.name);
+  std::string text;
+  if (IsLarge(graph) && PortBytes(graph) <= kMostBytes &&
+      options.most_samples > 0) {
+    EK_ASSIGN_OR_RETURN(
+        text, LargeCheckText(graph, prefix, options.include, options.start));
+  }
+  if (text.empty()) text = CheckText(graph, samples, prefix, options);
   std::vector<CFile> files;
-  files.push_back({"check.c", CheckText(graph, samples, prefix, options)});
+  files.push_back({"check.c", std::move(text)});
   files.push_back({"check_data.h", DataText(samples)});
   return files;
 }

@@ -20,8 +20,10 @@ struct CheckOptions {
 
 // `check.c`, which runs a network by its header, and `check_data.h`, which has
 // two samples of seeded inputs and what the reference interpreter computes of
-// them (one where they take more than 1 MiB; none above 16 MiB, or where the
-// network computes nothing of such inputs, as they are no indices).
+// them: one sample where they take more than 1 MiB, and above 16 MiB digests in
+// `check.c` (large_check.h). Nothing above 256 MiB, where the interpreter needs
+// more than 1 GiB, and where the network computes nothing of such inputs, as
+// they are not indices.
 absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
                                                 const CheckOptions& options);
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/c_sources.h"
 #include "compiler/codegen/firmware/io_estimate.h"
@@ -23,6 +24,7 @@
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/tensor_uses.h"
 #include "compiler/ir/storage.h"
+#include "target/firmware.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler {
@@ -88,8 +90,9 @@ absl::Status WithStack(const absl::Status& status,
   }
   detail->where = absl::StrCat("memory ", ram.name());
   detail->limit = absl::StrCat(ram.capacity_bytes(), " bytes");
-  detail->need = absl::StrCat(need + stack_bytes, " bytes, ", stack_bytes,
-                              " of them for the stack");
+  const int64_t bytes = RoundUp(need + stack_bytes, target::kMemoryAlignment);
+  detail->need =
+      absl::StrCat(bytes, " bytes, ", stack_bytes, " of them for the stack");
   return MakeError(status.code(), *std::move(detail));
 }
 

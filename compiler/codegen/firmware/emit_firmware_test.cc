@@ -176,7 +176,7 @@ return %y
   for (const Graph& graph : {with_floats, integers}) {
     const auto made = EmitFirmware(graph, MachineOf(), {});
     ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_EQ(made->io_conversion_cycles, 8 * (642 + 310));
+    EXPECT_EQ(made->io_conversion_cycles, 8 * (500 + 175));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,15 +13,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/firmware/indirect_jumps.h"
+#include "compiler/codegen/firmware/stack_frames.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-// BoundStack() knows no frame of it, and no pointer call stands for it: an
-// object does not tell who calls the address that was taken.
+// BoundStack() has no frame for it, and no pointer call stands for it.
 constexpr char kAnyFunction[] = "__any_function";
 // The sections, symbols and relocations of one file.
 constexpr uint64_t kMaxEntries = uint64_t{1} << 22;
@@ -29,51 +30,6 @@ absl::Status Malformed(absl::string_view what) {
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.reason = "OBJECT_MALFORMED",
                     .what = absl::StrCat("malformed object file: ", what)});
-}
-
-bool IsX86(absl::string_view file) {
-  Elf64_Ehdr header;
-  if (file.size() < sizeof(header)) return false;
-  std::memcpy(&header, file.data(), sizeof(header));
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_machine == EM_X86_64;
-}
-
-// A function without a frame.
-std::string NodeOf(const std::string& title) {
-  return absl::StrCat("node: { title: \"", title, "\" label: \"\" }\n");
-}
-
-struct Frame {
-  std::string bytes;
-  std::string kind;  // "static", "dynamic"
-};
-
-// Lines "FILE:LINE:FUNCTION <tab> BYTES <tab> KIND".
-struct Frames {
-  std::string file;
-  std::map<std::string, Frame, std::less<>> by_function;
-};
-
-absl::StatusOr<Frames> ReadFrames(absl::string_view text) {
-  Frames frames;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (line.empty()) continue;
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, '\t');
-    const std::vector<absl::string_view> place = absl::StrSplit(fields[0], ':');
-    if (fields.size() != 3 || place.size() < 3 ||
-        absl::StrContains(line, '"')) {
-      return MakeError(absl::StatusCode::kInvalidArgument,
-                       {.reason = "STACK_USAGE_MALFORMED",
-                        .what = "malformed list of stack frames",
-                        .where = absl::StrCat("line '", line, "'")});
-    }
-    frames.file = std::string(place[0]);
-    frames.by_function[std::string(place.back())] = {std::string(fields[1]),
-                                                     std::string(fields[2])};
-  }
-  return frames;
 }
 
 class Object {
@@ -85,46 +41,47 @@ class Object {
     return object;
   }
 
-  // Calls and the like of all that is loaded.
-  struct Reference {
-    std::string from;  // Empty: of data.
-    std::string to;
-  };
-  absl::StatusOr<std::vector<Reference>> References(
-      const Frames& frames) const {
-    std::vector<Reference> references;
+  // Those that the linker fills in, and those by pointers.
+  absl::StatusOr<std::vector<CallEdge>> Calls(const StackFrames& frames) const {
+    std::vector<CallEdge> calls;
+    std::map<uint32_t, std::set<size_t>> linked;  // Of jalr, by section.
     for (const Elf32_Shdr& section : sections_) {
       const bool addends = section.sh_type == SHT_RELA;
       if (!addends && section.sh_type != SHT_REL) continue;
       if (section.sh_info >= sections_.size()) {
         return Malformed("relocations of no section");
       }
-      const Elf32_Shdr& target = sections_[section.sh_info];
-      if ((target.sh_flags & SHF_ALLOC) == 0 ||
-          target.sh_type == SHT_ARM_EXIDX) {
-        continue;
-      }
+      if (!IsCode(section.sh_info)) continue;
       const size_t entry_bytes =
           addends ? sizeof(Elf32_Rela) : sizeof(Elf32_Rel);
       EK_ASSIGN_OR_RETURN(const absl::string_view bytes, Contents(section));
       for (size_t at = 0; at + entry_bytes <= bytes.size(); at += entry_bytes) {
         Elf32_Rel entry;  // As the begin of Elf32_Rela.
         std::memcpy(&entry, bytes.data() + at, sizeof(entry));
-        EK_RETURN_IF_ERROR(
-            AddReference(entry, section.sh_info, frames, references));
+        EK_RETURN_IF_ERROR(AddCall(entry, section.sh_info, frames, calls));
+        const uint32_t type = ELF32_R_TYPE(entry.r_info);
+        if (type == R_RISCV_CALL || type == R_RISCV_CALL_PLT) {
+          // auipc, and the jalr that follows it.
+          linked[section.sh_info].insert(size_t{entry.r_offset} + 4);
+        }
       }
     }
-    return references;
+    for (auto at = functions_.begin(); at != functions_.end(); ++at) {
+      EK_ASSIGN_OR_RETURN(const bool is_indirect,
+                          JumpsIndirectly(at, linked[at->first.first]));
+      if (is_indirect) {
+        calls.push_back({Title(*at->second, frames), kByPointer});
+      }
+    }
+    return calls;
   }
 
   // The functions that the file has, by their titles in call graphs.
-  std::map<std::string, const Frame*> Functions(const Frames& frames) const {
-    std::map<std::string, const Frame*> functions;
+  FramesByTitle Functions(const StackFrames& frames) const {
+    FramesByTitle functions;
     for (const Symbol& symbol : symbols_) {
       if (!symbol.is_function || symbol.section == SHN_UNDEF) continue;
-      const auto found = frames.by_function.find(symbol.name);
-      functions[Title(symbol, frames)] =
-          found == frames.by_function.end() ? nullptr : &found->second;
+      functions[Title(symbol, frames)] = frames.Find(symbol.name);
     }
     return functions;
   }
@@ -138,6 +95,9 @@ class Object {
     bool is_local = false;
     bool is_section = false;
   };
+
+  // By section and address.
+  using FunctionMap = std::map<std::pair<uint32_t, uint32_t>, const Symbol*>;
 
   explicit Object(absl::string_view file) : file_(file) {}
 
@@ -196,6 +156,9 @@ class Object {
     for (const Symbol& symbol : symbols_) {
       if (symbol.is_function && symbol.section != SHN_UNDEF) {
         functions_[{symbol.section, symbol.address}] = &symbol;
+      } else if (machine_ == EM_ARM && absl::StartsWith(symbol.name, "$")) {
+        marks_[{symbol.section, symbol.address}] =
+            absl::StartsWith(symbol.name, "$t");
       }
     }
     return absl::OkStatus();
@@ -219,7 +182,7 @@ class Object {
     return symbol;
   }
 
-  static std::string Title(const Symbol& symbol, const Frames& frames) {
+  static std::string Title(const Symbol& symbol, const StackFrames& frames) {
     if (!symbol.is_local) return symbol.name;
     return absl::StrCat(frames.file, ":", symbol.name);
   }
@@ -247,72 +210,89 @@ class Object {
            (sections_[section].sh_flags & SHF_EXECINSTR) != 0;
   }
 
-  absl::Status AddReference(const Elf32_Rel& entry, uint32_t section,
-                            const Frames& frames,
-                            std::vector<Reference>& references) const {
+  absl::Status AddCall(const Elf32_Rel& entry, uint32_t section,
+                       const StackFrames& frames,
+                       std::vector<CallEdge>& calls) const {
     const uint32_t index = ELF32_R_SYM(entry.r_info);
     if (index >= symbols_.size()) return Malformed("a reference to no symbol");
     const Symbol& symbol = symbols_[index];
-    const bool is_call = IsCall(ELF32_R_TYPE(entry.r_info));
-    std::string from;
-    if (IsCode(section)) {
-      const Symbol* const caller = FunctionAt(section, entry.r_offset);
-      if (caller == nullptr) return Malformed("code of no function");
-      from = Title(*caller, frames);
-    }
+    const Symbol* const caller = FunctionAt(section, entry.r_offset);
+    if (caller == nullptr) return Malformed("code of no function");
+    if (!IsCall(ELF32_R_TYPE(entry.r_info))) return absl::OkStatus();
+    std::string from = Title(*caller, frames);
     const bool is_unknown = symbol.section == SHN_UNDEF && index != 0;
-    if (is_call && (symbol.is_function || is_unknown)) {
-      references.push_back({std::move(from), Title(symbol, frames)});
-    } else if (is_call && IsCode(symbol.section)) {
+    if (symbol.is_function || is_unknown) {
+      calls.push_back({std::move(from), Title(symbol, frames)});
+    } else if (IsCode(symbol.section)) {
       // A label: of the same function, or else anything.
       const Symbol* const callee = FunctionAt(symbol.section, symbol.address);
       if (symbol.is_section || callee == nullptr ||
           Title(*callee, frames) != from) {
-        references.push_back({std::move(from), kAnyFunction});
+        calls.push_back({std::move(from), kAnyFunction});
       }
-    } else if (symbol.is_function || is_unknown ||
-               (symbol.is_section && IsCode(symbol.section))) {
-      references.push_back({std::move(from), kAnyFunction});
     }
     return absl::OkStatus();
+  }
+
+  // Whether the code from `function` up to the next one calls by a pointer.
+  absl::StatusOr<bool> JumpsIndirectly(FunctionMap::const_iterator function,
+                                       const std::set<size_t>& linked) const {
+    const auto [section, begin] = function->first;
+    if (!IsCode(section)) return Malformed("a function outside of code");
+    EK_ASSIGN_OR_RETURN(absl::string_view code, Contents(sections_[section]));
+    const auto next = std::next(function);
+    if (next != functions_.end() && next->first.first == section) {
+      code = code.substr(0, next->first.second);
+    }
+    if (machine_ == EM_RISCV) {
+      if (begin > code.size()) return Malformed("a function beyond its code");
+      std::set<size_t> of_function;
+      for (auto at = linked.lower_bound(begin);
+           at != linked.end() && *at < code.size(); ++at) {
+        of_function.insert(*at - begin);
+      }
+      return RiscvJumpsIndirectly(code.substr(begin), of_function);
+    }
+    return ThumbPartsJump(section, begin, code);
+  }
+
+  // Between marks that say where data begins, and where code goes on.
+  bool ThumbPartsJump(uint32_t section, uint32_t begin,
+                      absl::string_view code) const {
+    bool is_code = true;
+    size_t at = begin;
+    for (auto mark = marks_.lower_bound({section, begin});
+         mark != marks_.end() && mark->first.first == section &&
+         mark->first.second < code.size();
+         ++mark) {
+      const size_t end = mark->first.second;
+      if (is_code && ThumbJumpsIndirectly(code.substr(at, end - at))) {
+        return true;
+      }
+      at = end;
+      is_code = mark->second;
+    }
+    return is_code &&
+           (at > code.size() || ThumbJumpsIndirectly(code.substr(at)));
   }
 
   absl::string_view file_;
   uint16_t machine_ = 0;
   std::vector<Elf32_Shdr> sections_;
   std::vector<Symbol> symbols_;
-  // By section and address.
-  std::map<std::pair<uint32_t, uint32_t>, const Symbol*> functions_;
+  FunctionMap functions_;
+  // Of Arm: whether code or data begins there.
+  std::map<std::pair<uint32_t, uint32_t>, bool> marks_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::string> ObjectCallGraph(absl::string_view object,
                                             absl::string_view stack_usage) {
-  if (IsX86(object)) return NodeOf(kAnyFunction);
-  EK_ASSIGN_OR_RETURN(const Frames frames, ReadFrames(stack_usage));
+  EK_ASSIGN_OR_RETURN(const StackFrames frames, ReadStackFrames(stack_usage));
   EK_ASSIGN_OR_RETURN(const Object read, Object::Read(object));
-  EK_ASSIGN_OR_RETURN(const auto references, read.References(frames));
-  std::string graph;
-  for (const auto& [title, frame] : read.Functions(frames)) {
-    absl::StrAppend(&graph, "node: { title: \"", title, "\" label: \"", title);
-    if (frame != nullptr) {
-      absl::StrAppend(&graph, "\\n", frame->bytes, " bytes (", frame->kind,
-                      ")");
-    }
-    absl::StrAppend(&graph, "\" }\n");
-  }
-  std::set<std::pair<std::string, std::string>> edges;
-  for (const auto& [from, to] : references) {
-    if (!edges.emplace(from, to).second) continue;
-    if (from.empty()) {
-      graph += NodeOf(to);
-    } else {
-      absl::StrAppend(&graph, "edge: { sourcename: \"", from,
-                      "\" targetname: \"", to, "\" }\n");
-    }
-  }
-  return graph;
+  EK_ASSIGN_OR_RETURN(const auto calls, read.Calls(frames));
+  return CallGraphText(read.Functions(frames), calls);
 }
 
 }  // namespace edgekiln::compiler

@@ -12,12 +12,12 @@ namespace edgekiln::compiler {
 
 // A call graph for BoundStack(). Calls are those that the linker fills in, so
 // that functions must have sections of their own (-ffunction-sections), and a
-// static function that calls itself is not noticed. Where the address of a
-// function is taken, somebody may call it: the bound is unknown. Frames are of
-// `stack_usage`, the text that -fstack-usage makes beside the object.
+// static function that calls itself is not noticed. A function whose code jumps
+// to an address in a register calls by a pointer. Frames are of `stack_usage`,
+// the text that -fstack-usage makes beside the object.
 //
-// Of objects for x86-64 nothing is known. INVALID_ARGUMENT for other files than
-// those and objects of RISC-V and Arm with 32 bits, and for other texts.
+// INVALID_ARGUMENT for other files than objects of RISC-V and Arm with 32 bits,
+// and for other texts.
 absl::StatusOr<std::string> ObjectCallGraph(absl::string_view object,
                                             absl::string_view stack_usage);
 

@@ -23,6 +23,7 @@ std::string Bytes(const T& value) {
 struct Function {
   std::string name;
   bool is_local = false;
+  std::string code = std::string(8, '\0');
 };
 // A reference at byte 4 of the code of one function, or of .data.
 struct Reference {
@@ -91,8 +92,7 @@ std::string ObjectFile(const std::vector<Function>& functions,
   section(SHT_PROGBITS, std::string(8, '\0'), SHF_ALLOC | SHF_WRITE, 0, 0);
   section(SHT_REL, relocations[0], 0, 1, kData);
   for (size_t i = 0; i < functions.size(); ++i) {
-    section(SHT_PROGBITS, std::string(8, '\0'), SHF_ALLOC | SHF_EXECINSTR, 0,
-            0);
+    section(SHT_PROGBITS, functions[i].code, SHF_ALLOC | SHF_EXECINSTR, 0, 0);
     section(SHT_REL, relocations[i + 1], 0, 1,
             kCode + 2 * static_cast<uint32_t>(i));
   }
@@ -109,6 +109,10 @@ std::string ObjectFile(const std::vector<Function>& functions,
   for (const Elf32_Shdr& each : sections) file += Bytes(each);
   return file;
 }
+
+const std::string kAuipc = Bytes(uint32_t{0x00000097});  // auipc ra, 0
+const std::string kJalr = Bytes(uint32_t{0x000080e7});   // jalr ra, 0(ra)
+const std::string kBlx = Bytes(uint16_t{0x4788});        // blx r1
 
 constexpr char kFrames[] =
     "net.c:1:a\t16\tstatic\nnet.c:5:b\t32\tstatic\nnet.c:9:c\t64\tdynamic\n";
@@ -146,8 +150,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"OfAnother", {{"a"}}, {{0, "elsewhere"}}, 0},
         Case{"DynamicFrame", {{"a"}, {"c"}}, {{0, "c"}}, 0},
         Case{"NoFrame", {{"a"}, {"d"}}, {}, 0},
-        Case{"AnAddressInCode", {{"a"}, {"b"}}, {{0, "b", R_RISCV_HI20}}, 0},
-        Case{"AnAddressInData", {{"a"}, {"b"}}, {{-1, "b", R_RISCV_32}}, 0}),
+        Case{"AnAddressInCode", {{"a"}, {"b"}}, {{0, "b", R_RISCV_HI20}}, 32},
+        Case{"AnAddressInData", {{"a"}, {"b"}}, {{-1, "b", R_RISCV_32}}, 32},
+        Case{"ByPointer", {{"a", false, kJalr}, {"b"}}, {}, 0},
+        // The jalr behind the auipc that the linker completes.
+        Case{"ByAPair",
+             {{"a", false, std::string(4, '\0') + kAuipc + kJalr}, {"b"}},
+             {{0, "b"}},
+             48},
+        Case{"ByPointerOfArm", {{"a", false, kBlx}, {"b"}}, {}, 0, EM_ARM}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ObjectCallGraphTest, CallsOfOthersAreEdges) {
@@ -160,14 +171,16 @@ TEST(ObjectCallGraphTest, CallsOfOthersAreEdges) {
             56);
 }
 
-// Who calls them is not known, even where somebody tells of calls by pointer.
-TEST(ObjectCallGraphTest, AddressesAreNotResolved) {
-  for (const int from : {-1, 0}) {
-    const auto graph = ObjectCallGraph(
-        ObjectFile({{"a"}, {"b"}}, {{from, "b", R_RISCV_32}}), kFrames);
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    EXPECT_EQ(*BoundStack({*graph}, {}, {{"a", "b"}}), 0) << from;
-  }
+TEST(ObjectCallGraphTest, CalleesOfPointersAreThoseThatSourcesTell) {
+  const auto graph = ObjectCallGraph(
+      ObjectFile({{"a", false, kJalr}, {"b"}, {"d"}}, {{-1, "b", R_RISCV_32}}),
+      kFrames);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const std::string frame =
+      "node: { title: \"d\" label: \"d\\n8 bytes (static)\" }\n";
+  EXPECT_EQ(*BoundStack({*graph, frame}, {}, {{"a", "b"}}), 48);
+  // Of another function, this says nothing.
+  EXPECT_EQ(*BoundStack({*graph, frame}, {}, {{"b", "d"}}), 0);
 }
 
 TEST(ObjectCallGraphTest, WhateverElseIsRefused) {

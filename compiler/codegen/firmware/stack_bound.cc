@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/firmware/stack_frames.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -97,8 +98,6 @@ absl::StatusOr<Functions> ReadAll(const std::vector<std::string>& graphs) {
   }
   return functions;
 }
-
-constexpr char kByPointer[] = "__indirect_call";
 
 // The titles of functions of that C name.
 std::vector<std::string> TitlesOf(absl::string_view name,

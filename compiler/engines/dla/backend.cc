@@ -126,7 +126,7 @@ class DlaBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const TimedPlan timed,
                         PlanSubgraph(chip, input, decided));
-    v1::RegionPlan plan = PlanToProto(chip, timed);
+    v1::RegionPlan plan = PlanToProto(chip, input, timed);
     plan.set_engine(engine);
     return plan;
   }

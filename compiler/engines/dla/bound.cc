@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/chain_search.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -29,8 +30,14 @@ struct Moves {
 
 class MovesMaker {
  public:
-  MovesMaker(const Chip& chip, const SubgraphInput& input)
-      : chip_(chip), input_(input), moves_(input.layers.size()) {}
+  // `chained`: layers whose output may never leave SRAM, though no plan keeps
+  // it.
+  MovesMaker(const Chip& chip, const SubgraphInput& input,
+             const std::vector<bool>& chained)
+      : chip_(chip),
+        input_(input),
+        chained_(chained),
+        moves_(input.layers.size()) {}
 
   std::vector<Moves> Make() && {
     for (size_t l = 0; l < input_.layers.size(); ++l) {
@@ -77,6 +84,7 @@ class MovesMaker {
       moves.read_bytes += NeededBytes(layer);
       return;
     }
+    if (chained_[maker->second]) return;
     if (Keepable(layer, layer.all_in_bytes(), kept) &&
         Keepable(input_.layers[maker->second], layer.all_in_bytes(),
                  {.output = true})) {
@@ -112,6 +120,7 @@ class MovesMaker {
 
   const Chip& chip_;
   const SubgraphInput& input_;
+  const std::vector<bool>& chained_;
   std::vector<Moves> moves_;
   absl::flat_hash_map<TensorId, size_t> makers_;  // By storage: the layer.
   absl::flat_hash_set<TensorId> loaded_;
@@ -121,13 +130,15 @@ class MovesMaker {
 // Layers first..last take at least as long as computing them. They also take at
 // least as long as moving what they read, less what the SRAM can hold when they
 // begin, and what they write for each other. The longest of all ways to divide
-// the layers into such runs.
+// the layers into such runs, between which no chain may reach.
 int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
-               const std::vector<int64_t>& computing) {
+               const std::vector<int64_t>& computing,
+               const std::vector<bool>& chained) {
   const size_t count = moves.size();
   // By number of layers from the first on.
   std::vector<int64_t> longest(count + 1, 0);
   for (size_t first = 0; first < count; ++first) {
+    if (first > 0 && chained[first - 1]) continue;
     int64_t computed = 0;
     int64_t moved = first == 0 ? 0 : -chip.sram_bytes();
     int64_t setups = 0;
@@ -139,6 +150,7 @@ int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
       for (const auto& [maker, bytes] : moves[last].from) {
         if (maker >= first) moved += bytes;
       }
+      if (chained[last]) continue;
       // What is held already may have had any number of transfers.
       const int64_t moving =
           CeilDiv(std::max<int64_t>(moved, 0), chip.dma_bytes_per_cycle()) +
@@ -153,7 +165,8 @@ int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
 }  // namespace
 
 absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
-                              std::vector<TilingSearch>& searches) {
+                              std::vector<TilingSearch>& searches,
+                              bool chains) {
   Bound bound;
   const size_t count = input.layers.size();
   bound.layers.resize(count);
@@ -162,7 +175,14 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
     EK_ASSIGN_OR_RETURN(bound.layers[l],
                         searches[l].FewestComputeCycles(chip.sram_bytes()));
   }
-  const std::vector<Moves> moves = MovesMaker(chip, input).Make();
+  std::vector<bool> chained(count, false);
+  for (const int64_t size : SizesForChains(chip.sram_bytes())) {
+    if (!chains) break;
+    const std::vector<bool> some =
+        LayersToChain(chip, input, bound.layers, size);
+    for (size_t l = 0; l < count; ++l) chained[l] = chained[l] || some[l];
+  }
+  const std::vector<Moves> moves = MovesMaker(chip, input, chained).Make();
   int64_t bytes = 0;
   int64_t transfers = 0;
   int64_t computing = 0;
@@ -178,7 +198,8 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
     bound.cycles += computing;
     return bound;
   }
-  bound.cycles = std::max(bound.cycles, OfRuns(chip, moves, bound.layers));
+  bound.cycles =
+      std::max(bound.cycles, OfRuns(chip, moves, bound.layers, chained));
   // Something is read before the first command, if only a byte of each operand,
   // and something written after the last.
   const auto is_computed = [](const Layer& layer) {

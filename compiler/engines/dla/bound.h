@@ -11,8 +11,9 @@
 
 namespace edgekiln::compiler::dla {
 
-// Cycles that no plan of these layers, computed one after the other, can do
-// without, whatever its tilings, residents and order of transfers are.
+// Cycles that no plan of these layers, computed one after the other or in
+// chains (chain.h), can do without, whatever its tilings, residents and order
+// of transfers are.
 struct Bound {
   // By layer: of the compute unit. 0 for kAlias.
   std::vector<int64_t> layers;
@@ -20,10 +21,12 @@ struct Bound {
   int64_t cycles = 0;
 };
 
-// Of plans whose tiles fit the chip's SRAM. `searches` has one per layer, for
-// kAlias unused. The proof is in docs/design/0002-dla-scheduling.md.
+// Of plans whose tiles fit the chip's SRAM; `chains`: which of them may have
+// chains. `searches` has one per layer, for kAlias unused. The proof is in
+// docs/design/0002-dla-scheduling.md.
 absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
-                              std::vector<TilingSearch>& searches);
+                              std::vector<TilingSearch>& searches,
+                              bool chains = true);
 
 }  // namespace edgekiln::compiler::dla
 

@@ -37,16 +37,18 @@ std::string RandomCosts(Rng& rng) {
   return settings;
 }
 
-// Each layer reads one of the last three tensors: with windows that cover all
+// Each layer reads one of the last three tensors, or, if `tall`, the last one,
+// which has more rows than others: with windows that cover all
 // of it, leave a border out, or leave gaps; by channel, or summed up.
-SubgraphInput RandomNet(Rng& rng, int layers, const Graph& graph) {
+SubgraphInput RandomNet(Rng& rng, int layers, bool tall, const Graph& graph) {
   SubgraphInput input;
   input.graph = &graph;
-  std::vector<ImageExtent> extents = {
-      {rng.InRange(3, 14), rng.InRange(3, 14), rng.InRange(1, 40)}};
+  std::vector<ImageExtent> extents = {{rng.InRange(3, 14) * (tall ? 5 : 1),
+                                       rng.InRange(3, 14), rng.InRange(1, 40)}};
   for (int l = 0; l < layers; ++l) {
     Layer layer;
-    const int64_t from = std::max<int64_t>(l - rng.InRange(0, 2), 0);
+    const int64_t from =
+        std::max<int64_t>(l - (tall ? 0 : rng.InRange(0, 2)), 0);
     const int64_t kind = rng.InRange(0, 4);
     layer.op = kind < 3    ? LayerOp::kConv
                : kind == 3 ? LayerOp::kDepthwise
@@ -83,11 +85,12 @@ TEST(BoundTest, NoPlanIsFaster) {
   graph.ops.resize(8);
   double sum_of_gaps = 0;
   int planned = 0;
+  int chained = 0;
   for (int round = 0; round < 300; ++round) {
     const Chip chip = TestChip(round % 2 == 0, rng.InRange(200, 20000),
                                round % 4 < 2 ? "" : RandomCosts(rng));
-    const SubgraphInput input =
-        RandomNet(rng, static_cast<int>(rng.InRange(1, 6)), graph);
+    const SubgraphInput input = RandomNet(
+        rng, static_cast<int>(rng.InRange(1, 6)), round % 3 == 0, graph);
     for (const bool serial : {false, true}) {
       v1::dla::TileRecipe recipe;
       recipe.set_serial(serial);
@@ -100,6 +103,7 @@ TEST(BoundTest, NoPlanIsFaster) {
       EXPECT_LE(computing, plan->bound_cycles);
       if (serial) continue;
       ++planned;
+      if (!plan->plan.chains.empty()) ++chained;
       sum_of_gaps += static_cast<double>(plan->cycles) /
                          static_cast<double>(plan->bound_cycles) -
                      1;
@@ -108,6 +112,7 @@ TEST(BoundTest, NoPlanIsFaster) {
   // The bound is of use: on average plans are near to it, though these
   // networks are so small that setting up the DMA is much of their time.
   ASSERT_GT(planned, 150);
+  EXPECT_GT(chained, 5);
   EXPECT_LT(sum_of_gaps / planned, 0.5);
 }
 
@@ -168,6 +173,42 @@ TEST(BoundTest, ATensorForTwoReadersIsWrittenOnce) {
   constexpr int64_t kTensor = 64 * 64 * 64;
   EXPECT_GE(bound->cycles, 4 * kTensor);
   EXPECT_LT(bound->cycles, 4 * kTensor + 1000);
+}
+
+TEST(BoundTest, WhatAChainPassesOnNeedNotMove) {
+  Graph graph;
+  graph.tensors.resize(3);
+  graph.ops.resize(2);
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0, 1, 2};
+  input.external = {0, 2};
+  for (int l = 0; l < 2; ++l) {
+    Layer layer;
+    layer.op = LayerOp::kMaxPool;
+    layer.op_index = l;
+    layer.input = l;
+    layer.output = l + 1;
+    layer.in = layer.out = {64, 16, 32};
+    layer.vertical = layer.horizontal = {1, 1, 1, 0};
+    input.layers.push_back(layer);
+  }
+  const Chip chip =
+      TestChip(true, 8192, " set { name: \"dma_bytes_per_cycle\" value: 1 }");
+  constexpr int64_t kTensor = 64 * 16 * 32;
+  const auto plan = PlanSubgraph(chip, input, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->plan.chains.size(), 1);
+  EXPECT_EQ(plan->dma_bytes, 2 * kTensor);
+  EXPECT_LE(plan->bound_cycles, plan->cycles);
+  EXPECT_GE(plan->bound_cycles, 2 * kTensor);
+  EXPECT_LT(plan->cycles, 2 * kTensor + kTensor / 4);
+  // Without chains all of it has to.
+  v1::dla::TileRecipe serial;
+  serial.set_serial(true);
+  const auto apart = PlanSubgraph(chip, input, serial);
+  ASSERT_TRUE(apart.ok()) << apart.status();
+  EXPECT_GE(apart->bound_cycles, 4 * kTensor);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/plan_timing.h"
 #include "compiler/engines/dla/schedule.h"
 #include "edgekiln/v1/engines/dla.pb.h"
 
@@ -28,23 +29,14 @@ absl::Status CheckSmallestSram(const Chip& chip, const Graph& graph,
                                const std::vector<Layer>& layers,
                                Cuts cuts = {});
 
-// A plan, and what it was found to take.
-struct TimedPlan {
-  SubgraphPlan plan;
-  int64_t sram_bytes = 0;  // That it was made for: at most the chip's.
-  int64_t cycles = 0;
-  int64_t peak_bytes = 0;  // Of SRAM.
-  // What no plan can do without: bound.h.
-  int64_t bound_cycles = 0;
-};
-
-// Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
-// few cycles (docs/design/0002-dla-scheduling.md). RESOURCE_EXHAUSTED names the
-// layer that needs the most and the smallest sufficient SRAM: with that many
-// bytes a plan exists, with one less none is looked for; or, with reason
-// STREAM_TOO_LONG, the layer with the most commands, as a stream has a limited
-// number of them, and a size that is enough. A serial `recipe` tries the frugal
-// plans alone, one of channels only tiles of all rows; the same holds of them.
+// Decides tilings, which layers are chained, which tensors stay in SRAM, and
+// how far loads run ahead, for few cycles (docs/design/0002-dla-scheduling.md).
+// RESOURCE_EXHAUSTED names the layer that needs the most and the smallest
+// sufficient SRAM: with that many bytes a plan exists, with one less none is
+// looked for; or, with reason STREAM_TOO_LONG, the layer with the most
+// commands, as a stream has a limited number of them, and a size that is
+// enough. A serial `recipe` tries the frugal plans alone, one of channels only
+// tiles of all rows; the same holds of them.
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe);

@@ -86,6 +86,37 @@ TEST(BuildScheduleTest, MoreBuffersThanTilesChangeNothing) {
   EXPECT_EQ(most, 2);
 }
 
+// Blocks that a chain keeps take no turns, however many they are.
+TEST(BuildScheduleTest, KeptBlocksAreNotBuffersInTurn) {
+  SubgraphPlan plan;
+  Layer layer;
+  layer.op = LayerOp::kConv;
+  layer.in = layer.out = {8, 4, 16};
+  layer.vertical = layer.horizontal = {1, 1, 1, 0};
+  for (TensorId tensor = 0; tensor < 2; ++tensor) {
+    layer.input = tensor;
+    layer.output = tensor + 1;
+    plan.layers.push_back(layer);
+  }
+  plan.tilings.assign(2, {.rows = 4,
+                          .columns = 4,
+                          .channels = 2,
+                          .inputs = 16,
+                          .double_block = true,
+                          .keeps_blocks = true});
+  plan.external = {0, 2};
+  plan.chains = {{.first = 0, .last = 1, .rows = 4}};
+  plan.buffers = 2;
+  SystemMap system;
+  system.tensors = {{0, 0}, {1, 4096}, {2, 8192}};
+  const auto most = [&] {
+    return BuildSchedule(plan, system, {0, 1, 2}, 1 << 19).most_buffers;
+  };
+  EXPECT_EQ(most(), 1);
+  for (Tiling& tiling : plan.tilings) tiling.keeps_blocks = false;
+  EXPECT_EQ(most(), 2);
+}
+
 TEST(PlanSubgraphTest, ByChannelATileTakesACommandForEach) {
   const auto plan = PlanByChannel(4, 1 << 19);
   ASSERT_TRUE(plan.ok()) << plan.status();

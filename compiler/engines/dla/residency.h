@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/engines/dla/chain_search.h"
 #include "compiler/engines/dla/planner.h"
 #include "compiler/engines/dla/tile_search.h"
 
@@ -28,6 +29,14 @@ struct ResidencyChoice {
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
     const SubgraphInput& input, std::vector<TilingSearch>& searches,
     int64_t sram_bytes, bool early_blocks = false);
+
+// The same where layers may be chained as well, for few estimated cycles and
+// DMA bytes by the worth that `chains` sees in them. Chains may take
+// `chain_bytes`, at most `sram_bytes`.
+absl::StatusOr<std::optional<ResidencyChoice>> ChooseChains(
+    const SubgraphInput& input, std::vector<TilingSearch>& searches,
+    ChainSearch& chains, int64_t sram_bytes, int64_t chain_bytes,
+    bool early_blocks);
 
 }  // namespace edgekiln::compiler::dla
 

@@ -96,14 +96,17 @@ class Builder {
     // Stores are in order, but for a few.
     int32_t& unstored =
         unstored_.try_emplace(load.storage, first).first->second;
-    while (unstored <= last &&
-           (stored_[unstored] || !made_.steps[unstored].last)) {
-      ++unstored;
-    }
+    // In a chain other layers have steps between.
+    const int32_t maker = made_.steps[first].layer;
+    const auto stores = [&](int32_t s) {
+      return made_.steps[s].last && made_.steps[s].layer == maker &&
+             !stored_[s];
+    };
+    while (unstored <= last && !stores(unstored)) ++unstored;
+    const int64_t out_row = plan_.layers[maker].out.row_elements();
     for (int32_t s = unstored; s <= last; ++s) {
       const Step& step = made_.steps[s];
-      const int64_t out_row = plan_.layers[step.layer].out.row_elements();
-      if (step.last && !stored_[s] && step.output.h_begin * out_row < end &&
+      if (stores(s) && step.output.h_begin * out_row < end &&
           begin < step.output.h_end * out_row) {
         missing.push_back(s);
       }
@@ -122,10 +125,12 @@ class Builder {
     const int32_t buffer = buffers_.ClaimForLoad(index);
     if (load.storage != kNoTensor) {
       const Layer& layer = plan_.layers[load.layer];
-      const Placement place =
-          load.part_of_whole
-              ? WholePlacement(layer.in, layer.in_bytes, load.slice)
-              : DensePlacement(layer.in_bytes, load.slice);
+      Placement place = DensePlacement(layer.in_bytes, load.slice);
+      if (load.part_of_whole) {
+        place = WholePlacement(layer.in, layer.in_bytes, load.slice);
+        place.offset -=
+            made_.parts[load.part].input.begin * layer.in_row_bytes();
+      }
       Move(DlaCommand::kDmaRead, load.layer, load.storage, layer.in,
            layer.in_bytes, load.slice, buffer, place);
       return;
@@ -181,13 +186,17 @@ class Builder {
     return it->second;
   }
 
-  // Bytes that are taken while each step is computed: its layer's buffers, what
-  // is resident, and what the layer before made and is stored meanwhile.
+  // Bytes that are taken while each step is computed: its part's buffers, what
+  // is resident or held by its chain, and what the part before made and is
+  // stored meanwhile.
   void PlanMemory() {
     bytes_.resize(made_.steps.size());
     stored_late_.assign(made_.steps.size(), false);
     for (size_t t = 0; t < made_.steps.size(); ++t) {
-      bytes_[t] = made_.slots[made_.steps[t].layer].bytes();
+      bytes_[t] = made_.slots[made_.steps[t].part].bytes();
+    }
+    for (const Held& held : made_.held) {
+      for (int32_t t = held.first; t <= held.last; ++t) bytes_[t] += held.bytes;
     }
     for (const auto& [tensor, producers] : made_.producers) {
       if (!plan_.resident.contains(tensor)) continue;
@@ -197,12 +206,12 @@ class Builder {
       }
     }
     for (int32_t t = 0; t + 1 < num_steps() && !plan_.strict; ++t) {
-      const int32_t layer = made_.steps[t].layer;
-      if (made_.steps[t + 1].layer == layer) {
-        stored_late_[t] = made_.slots[layer].output.count > 1;
+      const int32_t part = made_.steps[t].part;
+      if (made_.steps[t + 1].part == part) {
+        stored_late_[t] = made_.slots[part].output.count > 1;
         continue;
       }
-      const int64_t output = made_.slots[layer].output.bytes;
+      const int64_t output = made_.slots[part].output.bytes;
       stored_late_[t] = !plan_.fenced && bytes_[t + 1] + output <= sram_bytes_;
       if (stored_late_[t]) bytes_[t + 1] += output;
     }
@@ -214,9 +223,9 @@ class Builder {
         static_cast<int64_t>(step) + plan_.lookahead + 1, num_steps());
     int issued = 0;
     int64_t most = bytes_[step];  // From this step to the one before `next`.
-    int32_t border = step;        // The first step of the layer of `next`.
+    int32_t border = step;        // The first step of the part of `next`.
     for (auto next = step + 1; next < end; ++next) {
-      if (made_.steps[next].layer != made_.steps[next - 1].layer) {
+      if (made_.steps[next].part != made_.steps[next - 1].part) {
         if (plan_.fenced) return;
         border = next;
       }
@@ -229,7 +238,7 @@ class Builder {
           full = true;
           continue;
         }
-        // The buffers of this layer are there already.
+        // The buffers of this part are there already.
         const int64_t bytes = border > step ? buffers_.NewBytes(index) : 0;
         if (most + bytes > sram_bytes_) {
           full = true;
@@ -285,12 +294,12 @@ class Builder {
     command.layer = step.layer;
     const Slice in = InputOfStep(layer, step);
     TileOperands operands;
-    const Located input = buffers_.Input(layer, layer.input, step.input, in);
+    const Located input = buffers_.Input(step, layer.input, step.input, in);
     operands.input = input.place;
     Touch(R::kInAddr, input.access, command);
     if (layer.input2 != kNoTensor) {
       const Located input2 =
-          buffers_.Input(layer, layer.input2, step.input2, in);
+          buffers_.Input(step, layer.input2, step.input2, in);
       operands.input2 = input2.place;
       Touch(R::kIn2Addr, input2.access, command);
     }
@@ -348,8 +357,15 @@ class Builder {
   // The last command completed the step's tile.
   void Finish(int32_t index, const Located& output) {
     output_buffers_[index] = output.access.buffer;
-    schedule_.commands.back().tap =
-        TileTap{made_.steps[index].output, output.access.buffer, output.place};
+    TileTap tap = {made_.steps[index].output, output.access.buffer,
+                   output.place};
+    const int64_t made = made_.parts[made_.steps[index].part].made_before;
+    if (made > tap.slice.h_begin) {
+      tap.placement.offset +=
+          (made - tap.slice.h_begin) * tap.placement.row_pitch;
+      tap.slice.h_begin = made;
+    }
+    schedule_.commands.back().tap = tap;
   }
 
   void Store(int32_t index) {
@@ -358,6 +374,7 @@ class Builder {
     stored_[index] = true;
     const Layer& layer = plan_.layers[step.layer];
     const TensorId output = storage_[layer.output];
+    if (buffers_.IsPassedOn(layer.output)) return;
     const bool whole = buffers_.IsResident(layer.output);
     if (whole && !plan_.external.contains(output)) return;
     Move(DlaCommand::kDmaWrite, step.layer, output, layer.out, layer.out_bytes,

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "compiler/engines/dla/chain.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/compute_command.h"
 #include "compiler/engines/dla/layer.h"
@@ -33,6 +34,8 @@ struct SubgraphPlan {
   // Tensors, by storage, that somebody outside reads: written to system memory
   // even if resident.
   absl::flat_hash_set<TensorId> external;
+  // In order. What their layers pass on is not among `resident`.
+  std::vector<Chain> chains;
   // Loads run this many steps ahead of the computation.
   int lookahead = 0;
   // Of an operand that its tiling gives two; more where there is room.
@@ -67,7 +70,8 @@ struct BufferAccess {
   int64_t end = 0;
 };
 
-// A tile of a layer's output, complete once its command is.
+// A tile of a layer's output, complete once its command is; without rows that
+// an earlier one had, so that it may be empty.
 struct TileTap {
   Slice slice;
   int32_t buffer = 0;
@@ -101,7 +105,7 @@ struct Schedule {
   std::vector<BufferLife> buffers;  // Instants are command indices.
   std::vector<Block> blocks;
   uint64_t blocks_end = 0;  // First system address after the blocks.
-  int most_buffers = 0;     // That some operand of some layer has.
+  int most_buffers = 0;     // That some operand of some layer takes turns in.
 };
 
 // `sram_bytes` bounds how far loads run ahead; whether all fits is known only

@@ -32,6 +32,9 @@ class SramBuffers {
   bool IsResident(TensorId tensor) const {
     return plan_.resident.contains(storage_[tensor]);
   }
+  bool IsPassedOn(TensorId tensor) const {
+    return made_.passed_on.contains(storage_[tensor]);
+  }
   // The buffer that a load fills. -1: it has not been claimed.
   int32_t OfLoad(int32_t load) const { return load_buffers_[load]; }
   int32_t ClaimForLoad(int32_t load);
@@ -39,29 +42,30 @@ class SramBuffers {
   int64_t NewBytes(int32_t load) const;
 
   // What a step reads of one input; `load` is the step's for it, or -1.
-  Located Input(const Layer& layer, TensorId tensor, int32_t load,
+  Located Input(const Step& step, TensorId tensor, int32_t load,
                 const Slice& slice) const;
   // What a step writes: its tile of the output, or its int32 sums.
   Located Output(const Step& step);
   Located Sums(const Step& step, int32_t slot);
 
  private:
-  // Of a layer's slots, after those of Operand.
+  // Of a part's slots, after those of Operand.
   static constexpr size_t kOutput = 3;
   static constexpr size_t kSums = 4;
   // By operand and slot; -1 until used.
-  using LayerBuffers = std::array<absl::InlinedVector<int32_t, 2>, kSums + 1>;
+  using PartBuffers = std::array<absl::InlinedVector<int32_t, 2>, kSums + 1>;
 
   int32_t NewBuffer(int64_t bytes, int64_t alignment);
-  int32_t SlotBuffer(int32_t layer, size_t operand, int32_t slot);
+  int32_t SlotBuffer(int32_t part, size_t operand, int32_t slot);
 
   const SubgraphPlan& plan_;
   const std::vector<TensorId>& storage_;
   const Tiles& made_;
   Schedule& schedule_;
-  std::vector<int32_t> load_buffers_;                 // By load.
-  std::vector<LayerBuffers> slots_;                   // By layer.
-  absl::flat_hash_map<TensorId, int32_t> residents_;  // By storage.
+  std::vector<int32_t> load_buffers_;  // By load.
+  std::vector<PartBuffers> slots_;     // By part.
+  // By storage; also of what chains pass on.
+  absl::flat_hash_map<TensorId, int32_t> residents_;
 };
 
 }  // namespace edgekiln::compiler::dla

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "compiler/engines/dla/encode.h"
 #include "compiler/engines/dla/hazards.h"
+#include "compiler/engines/dla/plan_timing.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler::dla {
@@ -46,8 +47,15 @@ class Emitter {
       : chip_(chip), input_(input), plan_(plan), system_(system) {}
 
   absl::StatusOr<RegionCode> Run() {
+    // Before any of them is made.
+    if (ComputeCommands(plan_) > target::kMaxDlaStreamCommands) {
+      return TooManyCommands();
+    }
     schedule_ =
         BuildSchedule(plan_, system_, input_.storage, chip_.sram_bytes());
+    if (std::ssize(schedule_.commands) > target::kMaxDlaStreamCommands) {
+      return TooManyCommands();
+    }
     offsets_ = AllocateOffsetsWithin(schedule_.buffers, chip_.sram_bytes());
     if (!schedule_.fits || offsets_.peak_bytes > chip_.sram_bytes()) {
       return absl::InvalidArgumentError(
@@ -72,6 +80,12 @@ class Emitter {
  private:
   using Numbers = absl::InlinedVector<int64_t, 4>;
 
+  static absl::Status TooManyCommands() {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the region's plan takes more than the ", target::kMaxDlaStreamCommands,
+        " commands that a stream can have"));
+  }
+
   int32_t OpOf(int32_t layer) const { return plan_.layers[layer].op_index; }
   absl::Span<const int64_t> ShapeOf(TensorId tensor) const {
     return input_.graph->tensors[tensor].shape;
@@ -80,7 +94,7 @@ class Emitter {
   void AddTaps() {
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
       const ScheduledCommand& command = schedule_.commands[i];
-      if (!command.tap) continue;
+      if (!command.tap || command.tap->slice.rows() <= 0) continue;
       const Layer& layer = plan_.layers[command.layer];
       const TileTap& tile = *command.tap;
       v1::Program::Tap& tap = result_.taps.emplace_back();
@@ -253,7 +267,61 @@ absl::StatusOr<SubgraphInput> InputOfRegion(const Chip& chip,
   return input;
 }
 
-v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
+namespace {
+
+absl::StatusOr<std::vector<Chain>> ChainsFromProto(
+    const SubgraphInput& input, const v1::RegionPlan& stored_plan,
+    const v1::dla::RegionDecisions& decisions) {
+  const std::vector<bool> passes_on =
+      LayersThatPassOn(input.layers, input.storage, input.external);
+  std::vector<Chain> chains;
+  int32_t next = 0;
+  for (const v1::dla::RegionDecisions::Chain& stored : decisions.chains()) {
+    const Chain chain = {stored.first(), stored.last(), stored.rows()};
+    bool fits = chain.first >= next && chain.first < chain.last &&
+                chain.last < std::ssize(input.layers) &&
+                chain.last - chain.first < kMostChainLayers &&
+                chain.rows >= 1 && chain.rows <= input.layers[chain.last].out.h;
+    for (int32_t l = chain.first; fits && l < chain.last; ++l) {
+      fits = passes_on[l];
+    }
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          "the region's plan chains layers that do not pass on their output");
+    }
+    chains.push_back(chain);
+    next = chain.last + 1;
+  }
+  // Memory outside is planned by the ops' chains, the schedule by the layers'.
+  bool same = stored_plan.chains_size() == std::ssize(chains);
+  for (int i = 0; same && i < stored_plan.chains_size(); ++i) {
+    const v1::RegionPlan::Chain& ops = stored_plan.chains(i);
+    same = ops.first() == input.layers[chains[i].first].op_index &&
+           ops.last() == input.layers[chains[i].last].op_index;
+  }
+  if (!same) {
+    return absl::InvalidArgumentError(
+        "the region's plan chains other ops than its decisions do");
+  }
+  return chains;
+}
+
+// No cut is larger than what is cut.
+bool IsTilingOf(const Layer& layer,
+                const v1::dla::RegionDecisions::Layer& tiling) {
+  if (tiling.rows() < 1 || tiling.columns() < 1 || tiling.channels() < 1 ||
+      tiling.inputs() < 1) {
+    return false;
+  }
+  return layer.op == LayerOp::kAlias ||
+         (tiling.rows() <= layer.out.h && tiling.columns() <= layer.out.w &&
+          tiling.channels() <= layer.out.c && tiling.inputs() <= layer.in.c);
+}
+
+}  // namespace
+
+v1::RegionPlan PlanToProto(const Chip& chip, const SubgraphInput& input,
+                           const TimedPlan& timed) {
   const SubgraphPlan& plan = timed.plan;
   v1::dla::RegionDecisions decisions;
   for (size_t l = 0; l < plan.layers.size(); ++l) {
@@ -269,7 +337,14 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
     layer->set_double_input(tiling.double_input);
     layer->set_double_block(tiling.double_block);
     layer->set_double_output(tiling.double_output);
+    layer->set_keeps_blocks(tiling.keeps_blocks);
     if (!plan.bounds.empty()) layer->set_bound_cycles(plan.bounds[l]);
+  }
+  for (const Chain& chain : plan.chains) {
+    v1::dla::RegionDecisions::Chain* stored = decisions.add_chains();
+    stored->set_first(chain.first);
+    stored->set_last(chain.last);
+    stored->set_rows(chain.rows);
   }
   decisions.set_lookahead(plan.lookahead);
   decisions.set_buffers(plan.buffers);
@@ -279,6 +354,14 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
   v1::RegionPlan stored;
   stored.mutable_decisions()->PackFrom(decisions);
   std::vector<TensorId> resident(plan.resident.begin(), plan.resident.end());
+  for (const Chain& chain : plan.chains) {
+    v1::RegionPlan::Chain* ops = stored.add_chains();
+    ops->set_first(plan.layers[chain.first].op_index);
+    ops->set_last(plan.layers[chain.last].op_index);
+    for (int32_t l = chain.first; l < chain.last; ++l) {
+      resident.push_back(input.storage[plan.layers[l].output]);
+    }
+  }
   std::sort(resident.begin(), resident.end());
   for (const TensorId tensor : resident) stored.add_resident(tensor);
   v1::RegionPlan::MemoryNeed* need = stored.add_needs();
@@ -311,8 +394,8 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
   plan.strict = decisions.strict();
   for (size_t l = 0; l < input.layers.size(); ++l) {
     const auto& tiling = decisions.layers(static_cast<int>(l));
-    if (tiling.op() != input.layers[l].op_index || tiling.rows() < 1 ||
-        tiling.columns() < 1 || tiling.channels() < 1 || tiling.inputs() < 1) {
+    if (tiling.op() != input.layers[l].op_index ||
+        !IsTilingOf(input.layers[l], tiling)) {
       return foreign();
     }
     plan.tilings.push_back({.rows = tiling.rows(),
@@ -325,10 +408,17 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
                             .whole_input = tiling.whole_input(),
                             .double_input = tiling.double_input(),
                             .double_block = tiling.double_block(),
-                            .double_output = tiling.double_output()});
+                            .double_output = tiling.double_output(),
+                            .keeps_blocks = tiling.keeps_blocks()});
     plan.bounds.push_back(tiling.bound_cycles());
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
+  EK_ASSIGN_OR_RETURN(plan.chains, ChainsFromProto(input, stored, decisions));
+  for (const Chain& chain : plan.chains) {
+    for (int32_t l = chain.first; l < chain.last; ++l) {
+      plan.resident.erase(input.storage[plan.layers[l].output]);
+    }
+  }
   return plan;
 }
 

@@ -14,7 +14,8 @@ absl::StatusOr<SubgraphInput> InputOfRegion(const Chip& chip,
                                             const Region& region);
 
 // A plan as it is stored; the caller sets region and engine.
-v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed);
+v1::RegionPlan PlanToProto(const Chip& chip, const SubgraphInput& input,
+                           const TimedPlan& timed);
 
 // The inverse; `decisions` are those of `stored`. INVALID_ARGUMENT if they are
 // not about these layers.

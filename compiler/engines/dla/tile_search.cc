@@ -36,7 +36,9 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
     bare[i] = operand.cycles - operand.exposed_cycles;
   }
   if (bytes > query.budget_bytes) return best;
-  TilingCost cost = {.tiling = tiling, .dma_bytes = work.dma_bytes()};
+  TilingCost cost = {.tiling = tiling,
+                     .dma_bytes = work.dma_bytes(),
+                     .block_bytes = block.all_bytes};
   for (const OperandWork& operand : work.operands) {
     cost.transfers += operand.transfers;
   }
@@ -135,7 +137,9 @@ absl::Status TilingSearch::Consider(Candidate candidate,
     if (pixels_outer && !(pixels_cut && channels_cut)) continue;
     candidate.order =
         pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
-    if (pixels_outer) work.operands[1] = costs_.BlockWork(candidate);
+    if (pixels_outer) {
+      work.operands[1] = costs_.BlockWork(candidate, query.residency);
+    }
     for (const bool whole_input : {false, true}) {
       if (whole_input && !can_hold) continue;
       candidate.whole_input = whole_input;
@@ -264,7 +268,8 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
     const Residency& residency, int64_t budget_bytes, bool early_blocks) {
   const size_t which = (residency.input ? 1 : 0) + (residency.input2 ? 2 : 0) +
-                       (residency.output ? 4 : 0) + (early_blocks ? 8 : 0);
+                       (residency.output ? 4 : 0) + (residency.blocks ? 8 : 0) +
+                       (early_blocks ? 16 : 0);
   // What smaller budgets gave is possible, what larger ones gave is the least.
   std::optional<TilingCost> possible;
   std::optional<TilingCost> least;

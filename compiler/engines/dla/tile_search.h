@@ -22,6 +22,7 @@ struct TilingCost {
   int64_t dma_bytes = 0;   // Both ways.
   int64_t sram_bytes = 0;  // Of its buffers.
   int64_t transfers = 0;
+  int64_t block_bytes = 0;  // Of dma_bytes, those of blocks.
   bool operator<(const TilingCost& other) const {
     return std::tie(cycles, dma_bytes) <
            std::tie(other.cycles, other.dma_bytes);
@@ -111,7 +112,7 @@ class TilingSearch {
     int64_t budget_bytes = 0;
     std::optional<TilingCost> cost;
   };
-  std::array<std::vector<Found>, 16> found_;  // By residency, early blocks.
+  std::array<std::vector<Found>, 32> found_;  // By residency, early blocks.
 };
 
 }  // namespace edgekiln::compiler::dla

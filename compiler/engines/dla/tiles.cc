@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/rounding.h"
 #include "compiler/engines/dla/tile_search.h"
@@ -15,24 +16,18 @@ class Maker {
       : plan_(plan), storage_(storage) {}
 
   Tiles Make() && {
-    made_.slots.resize(plan_.layers.size());
-    for (size_t l = 0; l < plan_.layers.size(); ++l) {
+    auto chain = plan_.chains.begin();
+    const auto count = static_cast<int32_t>(plan_.layers.size());
+    for (int32_t l = 0; l < count; ++l) {
+      if (chain != plan_.chains.end() && chain->first == l) {
+        AddChain(*chain);
+        l = chain->last;
+        ++chain;
+        continue;
+      }
       const Layer& layer = plan_.layers[l];
       if (layer.op == LayerOp::kAlias) continue;
-      const int32_t first = next();
-      whole_rows_ = {};
-      for (const Slice& slice : TilesOf(layer, plan_.tilings[l])) {
-        AddTile(static_cast<int32_t>(l), slice, first);
-      }
-      SetOutputSlots(static_cast<int32_t>(l), first);
-      SetSums(static_cast<int32_t>(l));
-      const int32_t last = next() - 1;
-      for (const TensorId input : {layer.input, layer.input2}) {
-        if (input != kNoTensor) made_.last_use[storage_[input]] = last;
-      }
-      const TensorId output = storage_[layer.output];
-      made_.producers[output] = {first, last};
-      made_.last_use[output] = std::max(made_.last_use[output], last);
+      AddPart({l, {0, layer.in.h}, {0, layer.out.h}});
     }
     return std::move(made_);
   }
@@ -40,39 +35,119 @@ class Maker {
  private:
   int32_t next() const { return static_cast<int32_t>(made_.steps.size()); }
 
-  void AddTile(int32_t l, const Slice& slice, int32_t first_of_layer) {
+  void AddChain(const Chain& chain) {
+    const int32_t first = next();
+    const std::vector<int64_t> most = CountRows(plan_.layers, chain).most;
+    for (int32_t l = chain.first; l < chain.last; ++l) {
+      const Layer& layer = plan_.layers[l];
+      made_.passed_on[storage_[layer.output]] = RoundUp(
+          most[l - chain.first + 1] * layer.out_row_bytes(), kSlotAlignment);
+    }
+    const int64_t pieces = PiecesOf(plan_.layers, chain);
+    kept_.assign(chain.last - chain.first + 1, {});
+    std::vector<int64_t> made(kept_.size(), 0);
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const std::vector<Rows> rows = RowsOfPiece(plan_.layers, chain, piece);
+      for (int32_t l = chain.first; l <= chain.last; ++l) {
+        const int32_t k = l - chain.first;
+        AddPart({l, rows[k], rows[k + 1], made[k]},
+                plan_.tilings[l].keeps_blocks ? &kept_[k] : nullptr);
+        made[k] = rows[k + 1].end;
+      }
+    }
+    for (int32_t l = chain.first; l < chain.last; ++l) {
+      const TensorId passed = storage_[plan_.layers[l].output];
+      made_.held.push_back(
+          {first, made_.last_use.at(passed), made_.passed_on.at(passed)});
+    }
+    for (const Kept& kept : kept_) {
+      if (kept.loads.empty()) continue;
+      // The steps of the part that loads them have them among its buffers.
+      const Slots::Of& slots = made_.slots[kept.part].loads[0];
+      made_.held.push_back(
+          {kept.last_of_part + 1, kept.last, slots.bytes * slots.count});
+    }
+  }
+
+  // Blocks that stay for all pieces of a chain, and the part that loads them.
+  struct Kept {
+    std::map<BlockChannels, int32_t> loads;
+    int32_t part = 0;
+    int32_t last_of_part = 0;  // Steps.
+    int32_t last = 0;
+  };
+
+  void AddPart(const Part& part, Kept* kept = nullptr) {
+    const Layer& layer = plan_.layers[part.layer];
+    const auto index = static_cast<int32_t>(made_.parts.size());
+    made_.parts.push_back(part);
+    made_.slots.emplace_back();
+    const int32_t first = next();
+    whole_rows_.fill(part.input.begin);
+    if (kept != nullptr && kept->loads.empty()) kept->part = index;
+    for (const Slice& slice : TilesOf(layer, plan_.tilings[part.layer],
+                                      part.output.begin, part.output.end)) {
+      AddTile(index, slice, first, kept);
+    }
+    SetOutputSlots(index, first);
+    made_.slots[index].sums = {SumsBytes(layer, plan_.tilings[part.layer]),
+                               SumsBuffers(layer, plan_.tilings[part.layer])};
+    const int32_t last = next() - 1;
+    if (kept != nullptr) {
+      if (kept->part == index) kept->last_of_part = last;
+      kept->last = last;
+    }
+    for (const TensorId input : {layer.input, layer.input2}) {
+      if (input != kNoTensor) made_.last_use[storage_[input]] = last;
+    }
+    const TensorId output = storage_[layer.output];
+    made_.producers.try_emplace(output, first, last).first->second.second =
+        last;
+    made_.last_use[output] = std::max(made_.last_use[output], last);
+  }
+
+  void AddTile(int32_t part, const Slice& slice, int32_t first_of_part,
+               Kept* kept) {
+    const int32_t l = made_.parts[part].layer;
     const Layer& layer = plan_.layers[l];
     const int64_t inputs = InputsPerStep(layer, plan_.tilings[l]);
     for (int64_t i = 0; i < layer.in.c; i += inputs) {
       Step step;
       step.layer = l;
+      step.part = part;
       step.output = slice;
       step.channels = {slice.c_begin, slice.c_end, i,
                        std::min(i + inputs, layer.in.c)};
       step.first = i == 0;
       step.last = i + inputs >= layer.in.c;
-      AddStep(step, first_of_layer);
+      AddStep(step, first_of_part, kept);
     }
   }
 
-  void AddStep(Step step, int32_t first_of_layer) {
+  void AddStep(Step step, int32_t first_of_part, Kept* kept) {
     const Layer& layer = plan_.layers[step.layer];
-    // Neighbouring steps of a layer share what they both read.
-    const Step* before =
-        next() > first_of_layer ? &made_.steps.back() : nullptr;
+    // Neighbouring steps of a part share what they both read.
+    const Step* before = next() > first_of_part ? &made_.steps.back() : nullptr;
     if (layer.has_block()) {
       Load load;
       load.layer = step.layer;
+      load.part = step.part;
       load.operand = Operand::kBlock;
       load.block = step.channels;
       load.bytes = BlockBytes(layer, step.channels.channels(),
                               step.channels.in_end - step.channels.in_begin);
-      step.block = SharedLoad(before ? before->block : -1, load);
+      step.block = kept != nullptr
+                       ? KeptLoad(load, *kept)
+                       : SharedLoad(before ? before->block : -1, load);
     }
     const auto input = [&](TensorId tensor, Operand operand, int32_t previous) {
-      if (plan_.resident.contains(storage_[tensor])) return -1;
+      if (plan_.resident.contains(storage_[tensor]) ||
+          made_.passed_on.contains(storage_[tensor])) {
+        return -1;
+      }
       Load load;
       load.layer = step.layer;
+      load.part = step.part;
       load.operand = operand;
       load.storage = storage_[tensor];
       load.slice = InputOfStep(layer, step);
@@ -89,6 +164,20 @@ class Maker {
     made_.steps.push_back(step);
   }
 
+  int32_t KeptLoad(Load load, Kept& kept) {
+    const auto [it, added] = kept.loads.try_emplace(load.block, -1);
+    if (!added) {
+      made_.loads[it->second].last_step = next();
+      return it->second;
+    }
+    Slots::Of& slots = made_.slots[load.part].loads[0];
+    load.slot = slots.count++;
+    slots.kept = true;
+    slots.bytes = std::max(slots.bytes, Rounded(load.layer, load.bytes));
+    it->second = Add(load);
+    return it->second;
+  }
+
   int32_t SharedLoad(int32_t previous, Load load) {
     if (previous >= 0 && made_.loads[previous].slice == load.slice &&
         made_.loads[previous].block == load.block) {
@@ -99,7 +188,7 @@ class Maker {
     const bool doubled = load.operand == Operand::kBlock ? tiling.double_block
                                                          : tiling.double_input;
     const auto operand = static_cast<size_t>(load.operand);
-    Slots::Of& slots = made_.slots[load.layer].loads[operand];
+    Slots::Of& slots = made_.slots[load.part].loads[operand];
     std::vector<int32_t>& turns = turns_[operand];
     if (previous < 0) turns.clear();
     const auto turn = static_cast<int>(turns.size());
@@ -129,8 +218,10 @@ class Maker {
     there = load.slice.h_end;
     load.bytes = layer.InputBytes(load.slice);
     load.part_of_whole = true;
-    made_.slots[load.layer].loads[operand] = {
-        Rounded(load.layer, layer.all_in_bytes()), 1};
+    made_.slots[load.part].loads[operand] = {
+        Rounded(load.layer,
+                made_.parts[load.part].input.count() * layer.in_row_bytes()),
+        1};
     return Add(load);
   }
 
@@ -150,10 +241,14 @@ class Maker {
     return exact ? bytes : RoundUp(bytes, kSlotAlignment);
   }
 
-  void SetOutputSlots(int32_t l, int32_t first_step) {
+  void SetOutputSlots(int32_t part, int32_t first_step) {
+    const int32_t l = made_.parts[part].layer;
     const Layer& layer = plan_.layers[l];
-    if (plan_.resident.contains(storage_[layer.output])) return;
-    Slots::Of& slots = made_.slots[l].output;
+    if (plan_.resident.contains(storage_[layer.output]) ||
+        made_.passed_on.contains(storage_[layer.output])) {
+      return;
+    }
+    Slots::Of& slots = made_.slots[part].output;
     int64_t tiles = 0;
     for (auto s = static_cast<size_t>(first_step); s < made_.steps.size();
          ++s) {
@@ -172,19 +267,13 @@ class Maker {
     }
   }
 
-  void SetSums(int32_t l) {
-    const Layer& layer = plan_.layers[l];
-    const Tiling& tiling = plan_.tilings[l];
-    made_.slots[l].sums = {SumsBytes(layer, tiling),
-                           SumsBuffers(layer, tiling)};
-  }
-
   const SubgraphPlan& plan_;
   const std::vector<TensorId>& storage_;
-  // Of the present layer, by operand: loads, and rows of the whole input that
-  // are there.
+  // Of the present part, by operand: loads, and the row up to which its whole
+  // input is there.
   std::array<std::vector<int32_t>, 3> turns_;
   std::array<int64_t, 3> whole_rows_{};
+  std::vector<Kept> kept_;  // By layer of the present chain.
   Tiles made_;
 };
 
@@ -210,7 +299,9 @@ absl::InlinedVector<int32_t, 3> Step::loads() const {
 int MostBuffers(const Tiles& tiles) {
   int most = 0;
   for (const Slots& slots : tiles.slots) {
-    for (const Slots::Of& of : slots.loads) most = std::max(most, of.count);
+    for (const Slots::Of& of : slots.loads) {
+      if (!of.kept) most = std::max(most, of.count);
+    }
     most = std::max(most, slots.output.count);
   }
   return most;

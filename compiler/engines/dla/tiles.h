@@ -18,16 +18,17 @@ namespace edgekiln::compiler::dla {
 
 enum class Operand { kBlock, kInput, kInput2 };
 
-// Bytes that are brought into SRAM for one or more neighbouring steps.
+// Bytes that are brought into SRAM for one or more steps.
 struct Load {
   int32_t layer = 0;
+  int32_t part = 0;  // Whose buffer it fills: of its first step.
   Operand operand = Operand::kBlock;
   TensorId storage = kNoTensor;  // kNoTensor: a block.
   Slice slice;                   // Of the input, unless it is a block.
   BlockChannels block;
   int64_t bytes = 0;
-  // The buffer holds the whole input, and this is a part of it that no load
-  // brought before. Otherwise the buffer holds these bytes densely.
+  // The buffer holds the part's whole input, and this is some of it that no
+  // load brought before. Otherwise the buffer holds these bytes densely.
   bool part_of_whole = false;
   int32_t last_step = 0;
   int32_t slot = 0;     // Which of the operand's buffers it fills.
@@ -38,6 +39,7 @@ struct Load {
 // over several blocks of input channels.
 struct Step {
   int32_t layer = 0;
+  int32_t part = 0;
   Slice output;
   BlockChannels channels;
   bool first = true;  // Of its tile.
@@ -51,10 +53,18 @@ struct Step {
   absl::InlinedVector<int32_t, 3> loads() const;
 };
 
-// The part of the input that the step reads.
+// What is computed in one go: a layer, or a piece of one in a chain.
+struct Part {
+  int32_t layer = 0;
+  Rows input;  // That it reads.
+  Rows output;
+  int64_t made_before = 0;  // Rows up to it were in an earlier piece, too.
+};
+
+// The slice of the input that the step reads.
 Slice InputOfStep(const Layer& layer, const Step& step);
 
-// The buffers of one layer. Those of one operand are equally large, so that
+// The buffers of one part. Those of one operand are equally large, so that
 // loads, or tiles of the output, take turns. Sums have one for those that are
 // complete up to now, and one for those to add; the first is the output's own
 // where the layer gives sums.
@@ -62,6 +72,7 @@ struct Slots {
   struct Of {
     int64_t bytes = 0;  // Of each.
     int count = 0;
+    bool kept = false;  // Each is filled once: nothing takes turns.
   };
   std::array<Of, 3> loads;  // By Operand.
   Of output;                // None if the output is resident.
@@ -73,16 +84,30 @@ struct Slots {
   }
 };
 
+// SRAM that a chain takes from one step to another, both included, beside the
+// buffers of its parts.
+struct Held {
+  int32_t first = 0;
+  int32_t last = 0;
+  int64_t bytes = 0;
+};
+
 struct Tiles {
+  std::vector<Part> parts;
   std::vector<Step> steps;
   std::vector<Load> loads;
-  std::vector<Slots> slots;  // By layer.
+  std::vector<Slots> slots;  // By part.
+  // What the layers of chains pass on, by storage: bytes of the buffer that
+  // every piece of it takes.
+  absl::flat_hash_map<TensorId, int64_t> passed_on;
+  // That, and the blocks that chains keep.
+  std::vector<Held> held;
   // By storage: the first and last step that make it, the last that uses it.
   absl::flat_hash_map<TensorId, std::pair<int32_t, int32_t>> producers;
   absl::flat_hash_map<TensorId, int32_t> last_use;
 };
 
-// The largest number of buffers that any operand of any layer has.
+// The largest number of buffers that any operand of any part takes turns in.
 int MostBuffers(const Tiles& tiles);
 
 // `storage` as StorageOf() gives it.

@@ -50,14 +50,19 @@ bool SkipsInput(const Layer& layer) {
 }
 
 std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling) {
+  return TilesOf(layer, tiling, 0, layer.out.h);
+}
+
+std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling,
+                           int64_t first_row, int64_t end_row) {
   std::vector<Slice> tiles;
   const auto add_tile = [&](int64_t h, int64_t w, int64_t c) {
-    tiles.push_back({h, std::min(h + tiling.rows, layer.out.h), w,
+    tiles.push_back({h, std::min(h + tiling.rows, end_row), w,
                      std::min(w + tiling.columns, layer.out.w), c,
                      std::min(c + tiling.channels, layer.out.c)});
   };
   if (tiling.order == TileOrder::kPixelsOuter) {
-    for (int64_t h = 0; h < layer.out.h; h += tiling.rows) {
+    for (int64_t h = first_row; h < end_row; h += tiling.rows) {
       for (int64_t w = 0; w < layer.out.w; w += tiling.columns) {
         for (int64_t c = 0; c < layer.out.c; c += tiling.channels) {
           add_tile(h, w, c);
@@ -66,7 +71,7 @@ std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling) {
     }
   } else {
     for (int64_t c = 0; c < layer.out.c; c += tiling.channels) {
-      for (int64_t h = 0; h < layer.out.h; h += tiling.rows) {
+      for (int64_t h = first_row; h < end_row; h += tiling.rows) {
         for (int64_t w = 0; w < layer.out.w; w += tiling.columns) {
           add_tile(h, w, c);
         }
@@ -121,7 +126,8 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
       StreamedInputs(layer, residency);
   const int64_t output =
       residency.output ? 0 : rows * columns * channels * layer.out_bytes;
-  const int64_t block = BlockBytes(layer, channels, inputs);
+  const int64_t block =
+      residency.blocks ? 0 : BlockBytes(layer, channels, inputs);
   if (!IsAligned(layer, tiling)) return block + input + output;
   return RoundUp(block, kSlotAlignment) + RoundUp(input, kSlotAlignment) +
          RoundUp(output, kSlotAlignment) +

@@ -32,11 +32,17 @@ struct Tiling {
   bool double_input = false;  // Both inputs of an addition.
   bool double_block = false;
   bool double_output = false;
+  // Of a layer in a chain (chain.h): all its blocks stay, each in a buffer of
+  // its own, from the first piece to the last.
+  bool keeps_blocks = false;
   bool operator==(const Tiling&) const = default;
 };
 
-// The tiles in order of execution: slices of layer.out.
+// The tiles in order of execution: slices of layer.out, of all its rows or of
+// some.
 std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling);
+std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling,
+                           int64_t first_row, int64_t end_row);
 
 // Input channels that a command reads, at most; all unless the layer sums_up().
 int64_t InputsPerStep(const Layer& layer, const Tiling& tiling);
@@ -71,6 +77,7 @@ struct Residency {
   bool input = false;
   bool input2 = false;
   bool output = false;
+  bool blocks = false;  // All of them are there already.
   bool operator==(const Residency&) const = default;
 };
 

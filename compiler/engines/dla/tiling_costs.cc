@@ -15,8 +15,20 @@ namespace {
 // Numbers of tiles up to this are all tried; of more, each a quarter larger.
 constexpr int64_t kAllTiles = 48;
 
-// The smallest size of each number of equal cuts, and that rounded up to a
-// multiple of `grain`; large ones first.
+// The smallest size of each number of equal cuts: all of them, large ones
+// first.
+std::vector<int64_t> AllSizes(int64_t extent) {
+  std::vector<int64_t> sizes;
+  for (int64_t size = extent; size > 1;) {
+    sizes.push_back(size);
+    size = CeilDiv(extent, (extent - 1) / (size - 1) + 1);
+  }
+  sizes.push_back(1);
+  return sizes;
+}
+
+// Those of up to kAllTiles tiles and some of more, and these rounded up to a
+// multiple of `grain`.
 std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
   std::set<int64_t> sizes;
   const auto add = [&](int64_t size) {
@@ -68,7 +80,9 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
       all_block_bytes_(BlockBytes(layer, layer.out.c, layer.in.c)) {
   if (layer.op == LayerOp::kAlias) return;
   const Tiling smallest = SmallestTiling(chip, layer, cuts);
-  for (const int64_t size : Sizes(layer.out.h, 1)) {
+  // Pieces of a chain may have other rows than equal cuts of all of them.
+  for (const int64_t size :
+       count == Count::kArray ? AllSizes(layer.out.h) : Sizes(layer.out.h, 1)) {
     if (size > chip.most_rows()) continue;
     if (cuts.channels_only() && size != smallest.rows) continue;
     rows_.push_back(CutWindow(layer.vertical, layer.in.h, layer.out.h, size));
@@ -282,9 +296,10 @@ OperandWork TilingCosts::InputWork(const Candidate& candidate,
   return input;
 }
 
-OperandWork TilingCosts::BlockWork(const Candidate& candidate) const {
+OperandWork TilingCosts::BlockWork(const Candidate& candidate,
+                                   const Residency& residency) const {
   OperandWork block;
-  if (!layer_.has_block()) return block;
+  if (!layer_.has_block() || residency.blocks) return block;
   const AxisCut& channels = channels_[candidate.channels];
   const AxisCut& inputs = inputs_[candidate.inputs];
   const bool again =
@@ -332,7 +347,8 @@ int64_t TilingCosts::SumsOf(const Candidate& candidate) const {
 
 Work TilingCosts::WorkOf(const Candidate& candidate,
                          const Residency& residency) const {
-  return {.operands = {InputWork(candidate, residency), BlockWork(candidate),
+  return {.operands = {InputWork(candidate, residency),
+                       BlockWork(candidate, residency),
                        OutputWork(candidate, residency)},
           .sums_bytes = SumsOf(candidate)};
 }
@@ -349,7 +365,7 @@ int64_t TilingCosts::LeastBytes(const Candidate& candidate,
                  : rows.most_input * columns.most_input *
                        InputChannels(candidate) * layer_.in_bytes * streamed;
   }
-  if (layer_.has_block()) {
+  if (layer_.has_block() && !residency.blocks) {
     bytes += BlockBytes(layer_, channels.size, inputs_[candidate.inputs].size);
   }
   if (!residency.output) {

@@ -93,7 +93,8 @@ class TilingCosts {
   // block does not on the latter.
   OperandWork InputWork(const Candidate& candidate,
                         const Residency& residency) const;
-  OperandWork BlockWork(const Candidate& candidate) const;
+  OperandWork BlockWork(const Candidate& candidate,
+                        const Residency& residency) const;
   // WorkOf().least_bytes().
   int64_t LeastBytes(const Candidate& candidate,
                      const Residency& residency) const;

@@ -3,9 +3,13 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "compiler/engines/register_job/model_in_c.h"
 #include "compiler/engines/register_job/testing/toy_machine.h"
 #include "edgekiln/v1/engines/register_job.pb.h"
 #include "gtest/gtest.h"
@@ -211,6 +215,19 @@ TEST(TextTest, RegisterWritesGoThereAndBack) {
                    .Disassemble(machine.engines(0),
                                 std::string("\xf0\xff\0\0\0\0\0\0", 8))
                    .ok());
+}
+
+// The C has its own names for them.
+TEST(ModelInCTest, SizesAreThoseOfTheHeader) {
+  const auto files = ModelInC(ToyMachine(kBlock, kRoomy), 0);
+  ASSERT_TRUE(files.ok()) << files.status();
+  const auto header = absl::c_find_if(
+      *files, [](const auto& file) { return file.path == "job_model.h"; });
+  ASSERT_NE(header, files->end());
+  EXPECT_TRUE(absl::StrContains(
+      header->text,
+      absl::StrCat("enum { JOB_MOST_TERMS = ", kMostModelTerms,
+                   ", JOB_MOST_REGISTERS = ", kMostModelRegisters, " };")));
 }
 
 }  // namespace

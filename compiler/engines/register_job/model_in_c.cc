@@ -1,15 +1,14 @@
 #include "compiler/engines/register_job/model_in_c.h"
 
 #include <algorithm>
-#include <functional>
-#include <optional>
+#include <iterator>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "target/expression.h"
@@ -35,14 +34,26 @@ constexpr char kEngine[] = R"(/* Made by edgekiln: engine @name@. */
 static const struct job_register registers[] = {
 @registers@};
 
+static const struct job_kind kinds[] = {
+@kinds@};
+
+static int64_t find_record(const int64_t *r) {
+  (void)r;
+  return @record_address@;
+}
+
 static void decode(const int64_t *r, int64_t *v) {
   int i;
   for (i = 0; i < JOB_VARIABLES; ++i) v[i] = 0;
 @fields@}
 
-static int find(int64_t code, int *kernel, int *least_weight,
-                int *most_weight) {
-@jobs@  return -1;
+static int refuse(int kind, const int64_t *v) {
+  (void)v;
+  switch (kind) {
+@conditions@    default:
+      break;
+  }
+  return -1;
 }
 
 static void set(struct job_operand *operand, int axis, int64_t divide,
@@ -54,9 +65,9 @@ static void set(struct job_operand *operand, int axis, int64_t divide,
   term->stride = stride;
 }
 
-static void place(int job, const int64_t *v, struct job_operand *operands) {
+@masks@static void place(int kind, const int64_t *v, struct job_operand *o) {
   (void)v;
-  switch (job) {
+  switch (kind) {
 @places@    default:
       break;
   }
@@ -64,10 +75,11 @@ static void place(int job, const int64_t *v, struct job_operand *operands) {
 
 static const struct job_engine engine = {
     @memory@,      registers,
-    @count@,       @start@,
+    @count@,       @record@,
+    @start@,
     @status@,
-    decode,        find,
-    place};
+    kinds, @kind_count@,
+    find_record, decode, refuse, place};
 static struct job_state state;
 
 void engine_@engine@_write(uint32_t offset, uint32_t value);
@@ -84,125 +96,134 @@ uint32_t engine_@engine@_read(uint32_t offset) {
 }
 )";
 
-// Literals have 64 bits, as all values of an expression.
-std::string WithWideLiterals(absl::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const auto is_word = [&](size_t at) {
-      return at < text.size() &&
-             (absl::ascii_isalnum(static_cast<unsigned char>(text[at])) ||
-              text[at] == '_');
-    };
-    size_t end = i + 1;
-    if (is_word(i)) {
-      while (is_word(end)) ++end;
-    }
-    absl::StrAppend(&out, text.substr(i, end - i));
-    if (absl::ascii_isdigit(static_cast<unsigned char>(text[i]))) out += "LL";
-    i = end;
-  }
-  return out;
+std::string NameInC(target::JobVariable variable) {
+  return absl::StrCat("JOB_",
+                      absl::AsciiStrToUpper(target::JobVariableName(variable)));
 }
 
-// A variable of the model, "JOB_IN_H"; nothing for those that it lacks.
-std::optional<std::string> CName(absl::string_view variable) {
-  const auto known = target::FindJobVariable(variable);
-  if (!known || *known > target::JobVariable::kCodeShift) return std::nullopt;
-  return absl::StrCat("JOB_", absl::AsciiStrToUpper(variable));
+std::string NameInC(absl::string_view operand) {
+  return absl::StrCat("JOB_", absl::AsciiStrToUpper(operand));
 }
 
+// The parts of kEngine. Expressions with sum(), which have no C here, make it
+// incomplete.
 class EngineText {
  public:
-  EngineText(const v1::Machine& machine, int32_t engine)
-      : machine_(machine), jobs_(machine.engines(engine).jobs()) {}
-
-  // What the model does not know.
-  bool IsBeyond() const {
-    if (jobs_.has_record() || !jobs_.job_cycles_expr().empty()) return true;
-    for (const Jobs::Register& reg : jobs_.registers()) {
-      if (reg.in_record()) return true;
+  EngineText(const v1::Machine& machine, const target::RegisterJobsView& view)
+      : machine_(machine), jobs_(view.jobs()), view_(view) {
+    for (const v1::Setting& parameter : machine.parameters()) {
+      constants_.push_back({parameter.name(), parameter.value()});
     }
-    for (const Jobs::Field& field : jobs_.fields()) {
-      if (HasSum(field.value_expr())) return true;
+    for (int r = 0; r < jobs_.registers_size(); ++r) {
+      register_names_.push_back(jobs_.registers(r).name());
+      registers_in_c_.push_back(absl::StrCat("r[", r, "]"));
     }
-    for (const Jobs::Job& job : jobs_.jobs()) {
-      if (job.results() != Jobs::BY_TABLE || job.where_size() > 0) return true;
-      for (const Jobs::Operand& operand : job.operands()) {
-        if (!operand.memory().empty() || !operand.address_expr().empty() ||
-            !operand.staged_in().empty() || operand.reversed_bytes() != 0 ||
-            operand.name() == "bias") {
-          return true;
-        }
-        for (const Jobs::Operand::Term& term : operand.terms()) {
-          if (HasSum(term.divide_expr()) || HasSum(term.modulo_expr()) ||
-              HasSum(term.stride_bytes_expr())) {
-            return true;
-          }
-        }
-      }
+    for (int i = 0; i < target::kNumJobVariables; ++i) {
+      const auto variable = static_cast<target::JobVariable>(i);
+      variable_names_.emplace_back(target::JobVariableName(variable));
+      variables_in_c_.push_back(absl::StrCat("v[", NameInC(variable), "]"));
     }
-    return false;
   }
+
+  bool is_complete() const { return is_complete_; }
 
   std::string Registers() const {
     std::string out;
     for (const Jobs::Register& reg : jobs_.registers()) {
-      absl::StrAppendFormat(&out, "    {0x%xu, %d, %d},\n", reg.offset(),
-                            reg.bits(), reg.is_signed() ? 1 : 0);
+      absl::StrAppendFormat(&out, "    {0x%xu, %d, %d, %d, %d},\n",
+                            reg.offset(), reg.bits(), reg.is_signed() ? 1 : 0,
+                            reg.in_record() ? 1 : 0, reg.low_bit());
     }
     return out;
   }
 
-  absl::StatusOr<std::string> Fields() const {
+  std::string Kinds() const {
     std::string out;
-    const auto assign = [&out](const std::string& name,
+    for (const Jobs::Job& job : jobs_.jobs()) {
+      const target::WeightRange weights =
+          target::WeightRangeOf(job.weight_values());
+      absl::StrAppend(&out, "    {", job.code(), ", JOB_",
+                      Jobs::Kernel_Name(job.kernel()), ", JOB_",
+                      Jobs::Results_Name(job.results()), ", ", weights.min,
+                      ", ", weights.max, "},\n");
+    }
+    return out;
+  }
+
+  absl::StatusOr<std::string> RecordAddress() {
+    if (view_.record_memory() < 0) return "0";
+    const absl::string_view name =
+        target::JobVariableName(target::JobVariable::kRecordAddr);
+    for (const Jobs::Field& field : jobs_.fields()) {
+      if (field.variable() == name) return OfRegisters(field.value_expr());
+    }
+    for (int r = 0; r < jobs_.registers_size(); ++r) {
+      if (jobs_.registers(r).value_expr() == name) return registers_in_c_[r];
+    }
+    return absl::InvalidArgumentError("nothing tells where the record lies");
+  }
+
+  absl::StatusOr<std::string> Fields() {
+    std::string out;
+    const auto assign = [&out](target::JobVariable variable,
                                const std::string& value) {
-      absl::StrAppend(&out, "  v[", name, "] = ", value, ";\n");
+      absl::StrAppend(&out, "  v[", NameInC(variable), "] = ", value, ";\n");
     };
     // A field counts before a register that is the variable.
     for (int r = 0; r < jobs_.registers_size(); ++r) {
-      const auto name = CName(jobs_.registers(r).value_expr());
-      if (name) assign(*name, absl::StrCat("r[", r, "]"));
+      const auto variable =
+          target::FindJobVariable(jobs_.registers(r).value_expr());
+      if (variable) assign(*variable, registers_in_c_[r]);
     }
     for (const Jobs::Field& field : jobs_.fields()) {
-      const auto name = CName(field.variable());
-      if (!name) continue;
-      EK_ASSIGN_OR_RETURN(
-          const std::string value,
-          InC(field.value_expr(),
-              [this](absl::string_view word) { return RegisterName(word); }),
-          absl::StrCat("field ", field.variable()));
-      assign(*name, value);
+      const auto variable = target::FindJobVariable(field.variable());
+      if (!variable) continue;
+      EK_ASSIGN_OR_RETURN(const std::string value,
+                          OfRegisters(field.value_expr()),
+                          absl::StrCat("field ", field.variable()));
+      assign(*variable, value);
     }
     return out;
   }
 
-  std::string FindText() const {
+  absl::StatusOr<std::string> Conditions() {
     std::string out;
     for (int j = 0; j < jobs_.jobs_size(); ++j) {
-      const Jobs::Job& job = jobs_.jobs(j);
-      const target::WeightRange weights =
-          target::WeightRangeOf(job.weight_values());
-      absl::StrAppend(&out, "  if (code == ", job.code(),
-                      ") {\n    *kernel = JOB_",
-                      Jobs::Kernel_Name(job.kernel()),
-                      ";\n    *least_weight = ", weights.min,
-                      ";\n    *most_weight = ", weights.max, ";\n    return ",
-                      j, ";\n  }\n");
+      if (jobs_.jobs(j).where().empty()) continue;
+      absl::StrAppend(&out, "    case ", j, ":\n");
+      for (int w = 0; w < jobs_.jobs(j).where_size(); ++w) {
+        EK_ASSIGN_OR_RETURN(const std::string condition,
+                            OfVariables(jobs_.jobs(j).where(w).expr()),
+                            absl::StrCat("condition ", w));
+        absl::StrAppend(&out, "      if (", condition, " == 0) return ", w,
+                        ";\n");
+      }
+      absl::StrAppend(&out, "      break;\n");
     }
     return out;
   }
 
-  absl::StatusOr<std::string> Places() const {
+  // Of all cells, by job.
+  std::string Masks() const {
+    std::string out;
+    for (int j = 0; j < jobs_.jobs_size(); ++j) {
+      for (const Jobs::Operand& operand : jobs_.jobs(j).operands()) {
+        const auto& masks = operand.cell_rows().sign_masks();
+        if (masks.empty()) continue;
+        absl::StrAppend(&out, "static const uint32_t masks_", j, "[] = {",
+                        absl::StrJoin(masks, ", "), "};\n\n");
+      }
+    }
+    return out;
+  }
+
+  absl::StatusOr<std::string> Places() {
     std::string out;
     for (int j = 0; j < jobs_.jobs_size(); ++j) {
       absl::StrAppend(&out, "    case ", j, ":\n");
       for (const Jobs::Operand& operand : jobs_.jobs(j).operands()) {
-        for (const Jobs::Operand::Term& term : operand.terms()) {
-          EK_ASSIGN_OR_RETURN(const std::string set, SetText(operand, term),
-                              absl::StrCat("operand ", operand.name()));
-          absl::StrAppend(&out, set);
-        }
+        EK_RETURN_IF_ERROR(Place(j, operand, &out),
+                           absl::StrCat("operand ", operand.name()));
       }
       absl::StrAppend(&out, "      break;\n");
     }
@@ -210,71 +231,112 @@ class EngineText {
   }
 
  private:
-  using Naming = std::function<std::optional<std::string>(absl::string_view)>;
-
-  static bool HasSum(absl::string_view text) {
-    return absl::StrContains(text, "sum");
-  }
-
-  // The expression in C: it has the operators and calls of C.
   absl::StatusOr<std::string> InC(absl::string_view text,
-                                  const Naming& name) const {
-    EK_ASSIGN_OR_RETURN(
-        const std::string replaced,
-        target::ReplaceNames(
-            text, [&](absl::string_view word) -> std::optional<std::string> {
-              for (const v1::Setting& parameter : machine_.parameters()) {
-                if (parameter.name() == word) {
-                  return target::ValueText(parameter.value());
-                }
-              }
-              return name(word);
-            }));
-    return WithWideLiterals(replaced);
+                                  const std::vector<std::string>& names,
+                                  const std::vector<std::string>& names_in_c) {
+    EK_ASSIGN_OR_RETURN(const auto expression,
+                        target::Expression::Compile(text, constants_, names));
+    const auto calls = expression.AsCalls(names_in_c);
+    is_complete_ = is_complete_ && calls.has_value();
+    return calls.value_or("0");
+  }
+  absl::StatusOr<std::string> OfRegisters(absl::string_view text) {
+    return InC(text, register_names_, registers_in_c_);
+  }
+  absl::StatusOr<std::string> OfVariables(absl::string_view text,
+                                          absl::string_view otherwise = "0") {
+    return InC(text.empty() ? otherwise : text, variable_names_,
+               variables_in_c_);
   }
 
-  std::optional<std::string> RegisterName(absl::string_view word) const {
-    for (int r = 0; r < jobs_.registers_size(); ++r) {
-      if (jobs_.registers(r).name() == word) return absl::StrCat("r[", r, "]");
+  absl::Status Place(int job, const Jobs::Operand& operand, std::string* out) {
+    const std::string name = NameInC(operand.name());
+    const auto assign = [&](absl::string_view field, absl::string_view value) {
+      absl::StrAppend(out, "      o[", name, "].", field, " = ", value, ";\n");
+    };
+    const auto assign_expression = [&](absl::string_view field,
+                                       absl::string_view text) -> absl::Status {
+      EK_ASSIGN_OR_RETURN(const std::string value, OfVariables(text));
+      assign(field, value);
+      return absl::OkStatus();
+    };
+    const auto* const which = std::find_if(
+        std::begin(target::kAllJobOperands), std::end(target::kAllJobOperands),
+        [&](target::JobOperand known) {
+          return target::JobOperandName(known) == operand.name();
+        });
+    if (which == std::end(target::kAllJobOperands)) {
+      return absl::InvalidArgumentError("no operand of a job");
     }
-    return std::nullopt;
+    assign("memory", absl::StrCat(view_.MemoryOf(job, *which)));
+    if (!operand.address_expr().empty()) {
+      EK_RETURN_IF_ERROR(assign_expression("address", operand.address_expr()));
+    }
+    if (operand.reversed_bytes() != 0) {
+      assign("reversed_bytes", absl::StrCat(operand.reversed_bytes()));
+    }
+    if (!operand.staged_in().empty()) {
+      for (int m = 0; m < machine_.memories_size(); ++m) {
+        const v1::ResolvedMemory& memory = machine_.memories(m);
+        if (memory.name() != operand.staged_in()) continue;
+        assign("staged_in", absl::StrCat(m));
+        assign("staged_capacity", absl::StrCat(memory.capacity_bytes()));
+      }
+      if (!operand.has_cell_rows()) {
+        EK_RETURN_IF_ERROR(
+            assign_expression("size", operand.size_bytes_expr()));
+      }
+    }
+    if (operand.has_cell_rows()) {
+      const Jobs::CellRows& cells = operand.cell_rows();
+      assign("has_cells", "1");
+      EK_RETURN_IF_ERROR(
+          assign_expression("cells.rows_multiple", cells.rows_multiple_expr()));
+      EK_RETURN_IF_ERROR(assign_expression("cells.columns_multiple",
+                                           cells.columns_multiple_expr()));
+      assign("cells.last_row_first", cells.last_row_first() ? "1" : "0");
+      assign("cells.sign_rows", absl::StrCat(cells.sign_rows()));
+      assign("cells.sign_columns", absl::StrCat(cells.sign_columns()));
+      assign("cells.sign_masks",
+             cells.sign_masks().empty() ? "0" : absl::StrCat("masks_", job));
+      assign("cells.sign_mask_count", absl::StrCat(cells.sign_masks_size()));
+    }
+    is_complete_ = is_complete_ && operand.terms_size() <= kMostModelTerms;
+    for (const Jobs::Operand::Term& term : operand.terms()) {
+      EK_RETURN_IF_ERROR(SetTerm(*which, name, term, out));
+    }
+    return absl::OkStatus();
   }
 
-  static std::optional<std::string> VariableName(absl::string_view word) {
-    const auto name = CName(word);
-    if (!name) return std::nullopt;
-    return absl::StrCat("v[", *name, "]");
-  }
-
-  absl::StatusOr<std::string> SetText(const Jobs::Operand& operand,
-                                      const Jobs::Operand::Term& term) const {
-    const absl::string_view axes = operand.name() == "weights" ? "ohwi" : "hwc";
+  absl::Status SetTerm(target::JobOperand which, const std::string& name,
+                       const Jobs::Operand::Term& term, std::string* out) {
+    const absl::string_view axes = which == target::JobOperand::kWeights
+                                       ? "ohwi"
+                                   : target::IsOfChannels(which) ? "ob"
+                                                                 : "hwc";
     const size_t axis =
         term.axis().size() == 1 ? axes.find(term.axis()) : std::string::npos;
     if (axis == std::string::npos) {
       return absl::InvalidArgumentError("a term has no axis");
     }
-    std::string out =
-        absl::StrCat("      set(&operands[JOB_",
-                     absl::AsciiStrToUpper(operand.name()), "], ", axis);
-    const auto add = [&](const std::string& text,
-                         absl::string_view otherwise) -> absl::Status {
-      if (text.empty()) {
-        absl::StrAppend(&out, ", ", otherwise);
-        return absl::OkStatus();
-      }
-      EK_ASSIGN_OR_RETURN(const std::string value, InC(text, VariableName));
-      absl::StrAppend(&out, ", ", value);
-      return absl::OkStatus();
-    };
-    EK_RETURN_IF_ERROR(add(term.divide_expr(), "1"));
-    EK_RETURN_IF_ERROR(add(term.modulo_expr(), "0"));
-    EK_RETURN_IF_ERROR(add(term.stride_bytes_expr(), "1"));
-    return out + ");\n";
+    EK_ASSIGN_OR_RETURN(const std::string divide,
+                        OfVariables(term.divide_expr(), "1"));
+    EK_ASSIGN_OR_RETURN(const std::string modulo,
+                        OfVariables(term.modulo_expr(), "0"));
+    EK_ASSIGN_OR_RETURN(const std::string stride,
+                        OfVariables(term.stride_bytes_expr(), "1"));
+    absl::StrAppend(out, "      set(&o[", name, "], ", axis, ", ", divide, ", ",
+                    modulo, ", ", stride, ");\n");
+    return absl::OkStatus();
   }
 
   const v1::Machine& machine_;
   const Jobs& jobs_;
+  const target::RegisterJobsView& view_;
+  bool is_complete_ = true;
+  std::vector<target::Constant> constants_;
+  std::vector<std::string> register_names_, registers_in_c_;
+  std::vector<std::string> variable_names_, variables_in_c_;
 };
 
 // For a comment and a string.
@@ -291,33 +353,43 @@ std::string Plain(absl::string_view name) {
 absl::StatusOr<std::vector<EngineBackend::ModelFile>> ModelInC(
     const v1::Machine& machine, int32_t engine) {
   std::vector<EngineBackend::ModelFile> files;
-  const EngineText text(machine, engine);
-  if (text.IsBeyond()) return files;
   EK_ASSIGN_OR_RETURN(const auto view,
                       target::RegisterJobsView::Create(machine, engine));
+  EngineText text(machine, view);
+  EK_ASSIGN_OR_RETURN(const std::string record_address, text.RecordAddress());
   EK_ASSIGN_OR_RETURN(const std::string fields, text.Fields());
+  EK_ASSIGN_OR_RETURN(const std::string conditions, text.Conditions());
   EK_ASSIGN_OR_RETURN(const std::string places, text.Places());
+  const v1::Machine::Engine& described = machine.engines(engine);
+  const Jobs& jobs = described.jobs();
+  if (!text.is_complete() || jobs.registers_size() > kMostModelRegisters) {
+    return files;
+  }
   for (const EmbeddedFile& file : kFiles) {
     files.push_back({file.name, file.text});
   }
-  const v1::Machine::Engine& described = machine.engines(engine);
-  const Jobs& jobs = described.jobs();
   files.push_back(
       {absl::StrCat("engine_", engine, ".c"),
        absl::StrReplaceAll(
            kEngine,
            {{"@name@", Plain(described.name())},
             {"@registers@", text.Registers()},
+            {"@kinds@", text.Kinds()},
+            {"@record_address@", record_address},
             {"@fields@", fields},
-            {"@jobs@", text.FindText()},
+            {"@conditions@", conditions},
+            {"@masks@", text.Masks()},
             {"@places@", places},
             {"@memory@", absl::StrCat(view.own_memory())},
             {"@count@", absl::StrCat(jobs.registers_size())},
+            {"@record@",
+             absl::StrCat(view.record_memory(), ", ", view.record_bytes())},
             {"@start@", absl::StrFormat("0x%xu, 0x%xu", jobs.start_offset(),
                                         jobs.start_value())},
             {"@status@",
              absl::StrFormat("0x%xu, 0x%xu, 0x%xu", jobs.status_offset(),
                              jobs.status_mask(), jobs.status_done())},
+            {"@kind_count@", absl::StrCat(jobs.jobs_size())},
             {"@engine@", absl::StrCat(engine)}})});
   return files;
 }

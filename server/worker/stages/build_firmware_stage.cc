@@ -11,7 +11,9 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/firmware/assembly_calls.h"
 #include "compiler/codegen/firmware/object_calls.h"
 #include "compiler/codegen/firmware/runtime.h"
 #include "compiler/codegen/firmware/stack_bound.h"
@@ -94,6 +96,7 @@ class Builder {
           const v1::CSourceTree& tree, FirmwareMemories memories)
       : flash_(machine.memories(memories.flash)),
         ram_(machine.memories(memories.ram)),
+        processor_(machine.firmware().processor()),
         stack_bytes_(program.firmware().stack_bytes()),
         tree_(tree) {}
 
@@ -153,7 +156,8 @@ class Builder {
       if (!IsCompiled(file.path())) continue;
       const int number = object++;
       if (!absl::EndsWith(file.path(), ".c")) continue;
-      EK_ASSIGN_OR_RETURN(std::string graph, CallGraph(number, runs));
+      EK_ASSIGN_OR_RETURN(std::string graph,
+                          CallGraph(file.path(), number, runs));
       const bool is_library = file.path() == compiler::kRuntimeFile;
       (is_library ? libraries : graphs).push_back(std::move(graph));
     }
@@ -162,16 +166,22 @@ class Builder {
     return Written(compiler::BoundStack(graphs, libraries, calls), *use_);
   }
 
-  absl::StatusOr<std::string> CallGraph(int number, CompilerRuns& runs) {
+  absl::StatusOr<std::string> CallGraph(const std::string& source, int number,
+                                        CompilerRuns& runs) {
     const auto read = [&](const char* suffix, int64_t max_bytes) {
       return Written(
           disk_->Read(runs.ObjectPath(absl::StrCat(number, suffix)), max_bytes),
           *use_);
     };
     if (use_->family == v1::GCC) return read(".ci", kMaxCallGraphBytes);
-    EK_ASSIGN_OR_RETURN(const std::string object, read(".o", kMaxObjectBytes));
     EK_ASSIGN_OR_RETURN(const std::string frames,
                         read(".su", kMaxCallGraphBytes));
+    if (processor_ == v1::X86_64) {
+      EK_RETURN_IF_ERROR(runs.WriteAssembly(source, number));
+      EK_ASSIGN_OR_RETURN(const std::string text, read(".s", kMaxObjectBytes));
+      return Written(compiler::AssemblyCallGraph(text, frames), *use_);
+    }
+    EK_ASSIGN_OR_RETURN(const std::string object, read(".o", kMaxObjectBytes));
     return Written(compiler::ObjectCallGraph(object, frames), *use_);
   }
 
@@ -233,7 +243,8 @@ class Builder {
       absl::StrAppend(&where, second ? ", " : "memory ", memory.name());
       absl::StrAppend(&limit, second ? ", " : "", memory.capacity_bytes(),
                       " bytes");
-      absl::StrAppend(&need, second ? ", " : "", bytes, " bytes");
+      absl::StrAppend(&need, second ? ", " : "",
+                      RoundUp(bytes, target::kMemoryAlignment), " bytes");
     };
     name(flash_, image.flash_bytes);
     name(ram_, RamNeed(image, stack_bytes_, ram_));
@@ -249,6 +260,7 @@ class Builder {
 
   const v1::ResolvedMemory& flash_;
   const v1::ResolvedMemory& ram_;
+  const v1::Processor processor_;
   const int64_t stack_bytes_;
   const v1::CSourceTree& tree_;
   const target::CompilerUse* use_ = nullptr;

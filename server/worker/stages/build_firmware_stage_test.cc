@@ -322,7 +322,8 @@ TEST_P(BuildFirmwareTest, NamesTheFlashItTakes) {
   EXPECT_EQ(error.limit, "128 bytes");
   const int64_t need = BytesOf(error.need);
   EXPECT_GT(need, 128);
-  work.SetCapacities(need - 1, 4 << 10);
+  EXPECT_EQ(need % 16, 0) << "memories have such sizes";
+  work.SetCapacities(need - 16, 4 << 10);
   EXPECT_EQ(BytesOf(ErrorOf(work).need), need);
   work.SetCapacities(need, 4 << 10);
   EXPECT_TRUE(Build(work).ok()) << Build(work).status();

@@ -145,13 +145,29 @@ std::vector<std::string> CompilerRuns::DebugFlags() const {
   return flags;
 }
 
+std::vector<std::string> CompilerRuns::Flags() const {
+  std::vector<std::string> flags = target::CompileFlags(use_);
+  Append({"-I.", "-w", "-frandom-seed=edgekiln"}, flags);
+  flags.emplace_back(use_.family == v1::GCC ? "-fcallgraph-info=su"
+                                            : "-fstack-usage");
+  return flags;
+}
+
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
-  std::vector<std::string> arguments = target::CompileFlags(use_);
-  Append({"-c", "-I.", "-w", "-frandom-seed=edgekiln"}, arguments);
-  arguments.emplace_back(use_.family == v1::GCC ? "-fcallgraph-info=su"
-                                                : "-fstack-usage");
+  std::vector<std::string> arguments = Flags();
   if (debug_info_) Append(DebugFlags(), arguments);
-  Append({"-o", absl::StrCat("../objects/", number, ".o"), source}, arguments);
+  Append({"-c", "-o", absl::StrCat("../objects/", number, ".o"), source},
+         arguments);
+  const ProgramRun run = RunOf(programs_.compiler, std::move(arguments));
+  EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
+  return end.ok() ? absl::OkStatus() : Failed(end, run, use_.program, source);
+}
+
+absl::Status CompilerRuns::WriteAssembly(const std::string& source,
+                                         int number) {
+  std::vector<std::string> arguments = Flags();
+  Append({"-S", "-o", absl::StrCat("../objects/", number, ".s"), source},
+         arguments);
   const ProgramRun run = RunOf(programs_.compiler, std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
   return end.ok() ? absl::OkStatus() : Failed(end, run, use_.program, source);

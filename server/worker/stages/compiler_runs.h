@@ -55,6 +55,8 @@ class CompilerRuns {
   // objects/NUMBER.ci, its call graph, and clang objects/NUMBER.su, its stack
   // frames.
   absl::Status Compile(const std::string& source, int number);
+  // Makes objects/NUMBER.s of a C file: the assembler text of that object.
+  absl::Status WriteAssembly(const std::string& source, int number);
 
   // What came of linking. A script whose memories are too small makes it fail.
   struct Linked {
@@ -73,6 +75,8 @@ class CompilerRuns {
   ProgramRun RunOf(const std::string& program,
                    std::vector<std::string> arguments) const;
   std::vector<std::string> DebugFlags() const;
+  // Up to what says which file is made.
+  std::vector<std::string> Flags() const;
   absl::Status Failed(const ProgramEnd& end, const ProgramRun& run,
                       const std::string& name, const std::string& file) const;
   absl::StatusOr<Linked> LinkWith(int objects, const std::string& name,

@@ -3,6 +3,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/passes/integer_io.h"
+#include "compiler/passes/pass.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
 
@@ -18,6 +19,20 @@ bool HasConversions(const v1::Graph& graph) {
                      });
 }
 
+// Whether a float model became uint8. In models that came so, all that can be
+// int8 is so since they were simplified.
+bool IsUint8(const compiler::Graph& graph) {
+  const auto count = [&graph](v1::ElementType type) {
+    return std::count_if(graph.tensors.begin(), graph.tensors.end(),
+                         [type](const compiler::Tensor& tensor) {
+                           return tensor.type == type &&
+                                  tensor.quantization.has_value() &&
+                                  !tensor.is_constant();
+                         });
+  };
+  return count(v1::UINT8) > 0 && count(v1::INT8) == 0;
+}
+
 }  // namespace
 
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
@@ -26,7 +41,13 @@ absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
   StageOutput output;
   if (HasConversions(*stored)) {
     EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphOf(*stored));
-    if (compiler::SetIoForm(options.io(), graph)) {
+    bool changed = compiler::SetIoForm(options.io(), graph);
+    if (IsUint8(graph)) {
+      EK_ASSIGN_OR_RETURN(const compiler::Changed shifted,
+                          compiler::NewShiftToInt8Pass()->Run({}, graph));
+      changed = changed || shifted == compiler::Changed::kYes;
+    }
+    if (changed) {
       EK_RETURN_IF_ERROR(compiler::VerifyGraph(graph), "inputs and outputs");
       output.Add("graph", compiler::GraphToProto(graph));
       return output;

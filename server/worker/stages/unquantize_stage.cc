@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/quantize/requantize_gain.h"
 #include "compiler/quantize/unquantize.h"
 #include "edgekiln/v1/target.pb.h"
@@ -17,6 +18,7 @@ void AddForm(const compiler::FloatForm& form, std::string reason,
              StageOutput& output) {
   output.summary.mutable_unquantize()->set_reason(std::move(reason));
   output.Add("graph", compiler::GraphToProto(form.graph));
+  output.Add("outline", compiler::OutlineOf(form.graph));
   if (form.ranges) output.Add("statistics", *form.ranges);
 }
 

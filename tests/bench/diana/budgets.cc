@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -42,8 +43,10 @@ absl::StatusOr<Cycles> SweepOf(const DianaCompiler& compiler,
   for (const char* recipe : kRecipes) {
     command.insert(command.end(), {"--recipe", recipe});
   }
-  // Cells that do not fit fail; the rows say so.
-  (void)RunProgram(command);
+  // Cells that do not fit fail; the rows say so. Those of the network before
+  // are gone.
+  std::filesystem::remove(csv);
+  const absl::Status ran = RunProgram(command).status();
   std::ifstream file(csv);
   Cycles cycles;
   std::vector<std::string> titles;
@@ -66,7 +69,10 @@ absl::StatusOr<Cycles> SweepOf(const DianaCompiler& compiler,
       cycles[budget][field("recipe")] = taken;
     }
   }
-  if (cycles.empty()) return absl::NotFoundError("the sweep has no rows");
+  if (cycles.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("the sweep has no rows: ", ran.message()));
+  }
   return cycles;
 }
 

@@ -24,6 +24,8 @@ class DianaCompiler {
                                               std::string variants);
 
   const std::string& edgekiln() const { return edgekiln_; }
+  // The parameter: the host's loop around a job.
+  int64_t tile_cycles() const { return tile_cycles_; }
   std::string ModelOf(const Published& network, const Column& column) const;
   bool HasModel(const Published& network, const Column& column) const;
 

@@ -7,8 +7,8 @@
 
 namespace edgekiln::bench {
 
-// Fig. 5: what transfers and the host take of the throughput of each layer of
-// the networks, and the four statements about it.
+// What transfers and the host take of the throughput of each layer of the
+// networks.
 void PrintLosses(const std::vector<Measured>& networks);
 
 // What the cycles of one network are spent on, beside the bound that the

@@ -27,6 +27,7 @@
 #include "tests/bench/diana/budgets.h"
 #include "tests/bench/diana/compile.h"
 #include "tests/bench/diana/fit.h"
+#include "tests/bench/diana/layers.h"
 #include "tests/bench/diana/loss.h"
 #include "tests/bench/diana/sizes.h"
 #include "tests/bench/diana/speed.h"
@@ -147,7 +148,10 @@ absl::Status Main(const DianaCompiler& compiler,
   if (wanted("fit")) beyond += PrintFit(networks.htvm);
   if (wanted("speed")) PrintSpeed(networks.cycles);
   if (wanted("spent")) PrintSpentOf(networks);
-  if (wanted("losses")) PrintLosses(networks.htvm);
+  if (wanted("losses")) {
+    PrintLosses(networks.htvm);
+    EK_RETURN_IF_ERROR(PrintLayers(compiler));
+  }
   if (wanted("sizes")) EK_RETURN_IF_ERROR(PrintSizes(compiler));
   if (wanted("budgets")) {
     EK_ASSIGN_OR_RETURN(const int wrong, PrintBudgets(compiler));

@@ -32,6 +32,10 @@ struct LayerFigures {
   int64_t jobs = 0;
   int64_t moves = 0;  // Transfers, each with its set-up.
   int64_t peak() const { return full - loop - transfers; }
+  // Without what the host's code rearranges: of a layer by itself.
+  int64_t alone() const { return full - relayout; }
+  // What the array itself does of that.
+  int64_t array() const { return block + weights; }
 };
 
 struct ProgramFigures {

@@ -51,10 +51,12 @@ inline constexpr double kMatchOfHtvm = 0.83;  // MATCH's latency, on average.
 inline constexpr double kBinaryCut = 12;      // % of ResNet's binary.
 
 // Fig. 5: % of the throughput of the accelerator alone that transfers and the
-// host take.
+// host take, of single layers whose sizes are not published.
 inline constexpr double kConvAverageLoss = 15.52;
 inline constexpr double kConvBestLoss = 1.32;
-inline constexpr double kDenseBestLoss = 54.5;
+inline constexpr double kAnalogAverageLoss = 5.19;
+inline constexpr double kAnalogBestLoss = 0.51;
+inline constexpr double kDenseFastestLoss = 54.5;
 inline constexpr double kDepthwiseMostLoss = 20.7;
 inline constexpr double kDepthwiseCeiling = 3.75;  // MAC a cycle.
 

@@ -1,15 +1,5 @@
-/* Registers and operands (sections 2 to 4). */
-#include "job_model.h"
-
-enum { kTableEntryBytes = 12 };
-
-int64_t job_offsets[JOB_OPERANDS][4][JOB_MOST_EXTENT];
-
-static void fail(struct job_state *s, const char *what, uint64_t where) {
-  if (s->error != 0) return;
-  s->error = what;
-  s->where = where;
-}
+/* Registers and variables (sections 2 and 3). */
+#include "job_parts.h"
 
 /* --- Variables --- */
 
@@ -24,7 +14,7 @@ static void check_ranges(struct job_state *s, const int64_t *v,
   for (i = 0; i < count; ++i) {
     const int64_t value = v[ranges[i].variable];
     if (value < ranges[i].least || value > ranges[i].most) {
-      fail(s, "a variable is out of range", ranges[i].variable);
+      job_fail(s, "a variable is out of range", ranges[i].variable);
     }
   }
 }
@@ -32,16 +22,28 @@ static void check_ranges(struct job_state *s, const int64_t *v,
 #define CHECK(s, v, ranges) \
   check_ranges(s, v, ranges, (int)(sizeof(ranges) / sizeof(ranges[0])))
 
-static int has_window(enum job_kernel kernel) {
-  return kernel != JOB_ADDITION && kernel != JOB_REQUANTIZATION;
-}
-
-static int has_weights(enum job_kernel kernel) {
-  return kernel == JOB_CONVOLUTION || kernel == JOB_DEPTHWISE_CONVOLUTION;
-}
-
-static int has_table(enum job_kernel kernel) {
-  return has_weights(kernel) || kernel == JOB_REQUANTIZATION;
+static void check_results(struct job_state *s, const struct job *job) {
+  static const struct range table[] = {
+      {JOB_OUT_ZERO_POINT, -128, 127}, {JOB_ROUNDING, 0, 2},
+      {JOB_OUT_INT32, 0, 1},           {JOB_CONVERTS, 0, 1},
+      {JOB_GAIN, 0, 2147483647},       {JOB_CODE_MIN, -32768, 32767},
+      {JOB_CODE_MAX, -32768, 32767},   {JOB_CODE_SHIFT, 0, 15}};
+  static const struct range converter[] = {{JOB_GAIN, 0, 2147483647},
+                                           {JOB_CODE_MIN, -32768, 32767},
+                                           {JOB_CODE_MAX, -32768, 32767},
+                                           {JOB_CODE_SHIFT, 0, 15}};
+  static const struct range shift[] = {{JOB_SHIFT, 0, 31}};
+  const int64_t *v = job->v;
+  int converts = job->kind.results == JOB_BY_CONVERTER;
+  if (job_has_table(job)) {
+    CHECK(s, v, table);
+    converts = v[JOB_CONVERTS] == 1;
+  }
+  if (job->kind.results == JOB_BY_SHIFT) CHECK(s, v, shift);
+  if (job->kind.results == JOB_BY_CONVERTER) CHECK(s, v, converter);
+  if (converts && (v[JOB_GAIN] < 1 || v[JOB_CODE_MIN] > v[JOB_CODE_MAX])) {
+    job_fail(s, "the converter has no gain or no codes", 0);
+  }
 }
 
 static void check_variables(struct job_state *s, const struct job *job) {
@@ -57,13 +59,8 @@ static void check_variables(struct job_state *s, const struct job *job) {
       {JOB_PAD_TOP, 0, JOB_MOST_EXTENT},  {JOB_PAD_LEFT, 0, JOB_MOST_EXTENT}};
   static const struct range weights[] = {{JOB_IN_C, 1, JOB_MOST_EXTENT},
                                          {JOB_DILATION_H, 1, JOB_MOST_EXTENT},
-                                         {JOB_DILATION_W, 1, JOB_MOST_EXTENT},
-                                         {JOB_IN_ZERO_POINT, -128, 127}};
-  static const struct range results[] = {
-      {JOB_OUT_ZERO_POINT, -128, 127}, {JOB_ROUNDING, 0, 2},
-      {JOB_OUT_INT32, 0, 1},           {JOB_CONVERTS, 0, 1},
-      {JOB_GAIN, 0, 2147483647},       {JOB_CODE_MIN, -32768, 32767},
-      {JOB_CODE_MAX, -32768, 32767},   {JOB_CODE_SHIFT, 0, 15}};
+                                         {JOB_DILATION_W, 1, JOB_MOST_EXTENT}};
+  static const struct range zero[] = {{JOB_IN_ZERO_POINT, -128, 127}};
   static const struct range depth[] = {
       {JOB_DEPTH_MULTIPLIER, 1, JOB_MOST_EXTENT}};
   static const struct range addition[] = {{JOB_IN_ZERO_POINT, -128, 127},
@@ -81,200 +78,116 @@ static void check_variables(struct job_state *s, const struct job *job) {
                                          {JOB_ROUNDING, 0, 1},
                                          {JOB_COUNT_PAD, 0, 1}};
   const int64_t *v = job->v;
+  const int by_table = job->kind.results == JOB_BY_TABLE;
   CHECK(s, v, always);
   if (v[JOB_CLAMP_MIN] > v[JOB_CLAMP_MAX]) {
-    fail(s, "clamp_min is above clamp_max", 0);
+    job_fail(s, "clamp_min is above clamp_max", 0);
   }
-  if (has_window(job->kernel)) CHECK(s, v, window);
-  if (has_weights(job->kernel)) CHECK(s, v, weights);
-  if (job->kernel == JOB_ADDITION) CHECK(s, v, addition);
-  if (job->kernel == JOB_AVERAGE_POOLING) CHECK(s, v, average);
-  if (has_table(job->kernel)) {
-    CHECK(s, v, results);
-    if (v[JOB_CONVERTS] == 1 &&
-        (v[JOB_GAIN] < 1 || v[JOB_CODE_MIN] > v[JOB_CODE_MAX])) {
-      fail(s, "the converter has no gain or no codes", 0);
-    }
-  }
-  if (job->kernel == JOB_DEPTHWISE_CONVOLUTION) {
+  if (job_has_window(job)) CHECK(s, v, window);
+  if (job_has_weights(job)) CHECK(s, v, weights);
+  if (job_has_weights(job) && by_table) CHECK(s, v, zero);
+  if (job->kind.kernel == JOB_ADDITION && by_table) CHECK(s, v, addition);
+  if (job->kind.kernel == JOB_AVERAGE_POOLING) CHECK(s, v, average);
+  check_results(s, job);
+  if (job->kind.kernel == JOB_DEPTHWISE_CONVOLUTION) {
     CHECK(s, v, depth);
     if (v[JOB_OUT_C] > v[JOB_IN_C] * v[JOB_DEPTH_MULTIPLIER]) {
-      fail(s, "out_c is more than in_c times depth_multiplier", 0);
+      job_fail(s, "out_c is more than in_c times depth_multiplier", 0);
     }
-  }
-}
-
-/* --- Operands --- */
-
-/* Extents of an operand's axes; 0: the kernel has no such operand. */
-static int extents_of(const struct job *job, int operand, int64_t *extents) {
-  const int64_t *v = job->v;
-  const int window = has_window(job->kernel);
-  extents[0] = v[JOB_OUT_H];
-  extents[1] = v[JOB_OUT_W];
-  extents[2] = v[JOB_OUT_C];
-  extents[3] = 1;
-  switch (operand) {
-    case JOB_IN:
-      if (window) {
-        extents[0] = v[JOB_IN_H];
-        extents[1] = v[JOB_IN_W];
-      }
-      if (has_weights(job->kernel)) extents[2] = v[JOB_IN_C];
-      return 1;
-    case JOB_IN2:
-      return job->kernel == JOB_ADDITION;
-    case JOB_WEIGHTS:
-      extents[0] = v[JOB_OUT_C];
-      extents[1] = v[JOB_KERNEL_H];
-      extents[2] = v[JOB_KERNEL_W];
-      extents[3] = job->kernel == JOB_CONVOLUTION ? v[JOB_IN_C] : 1;
-      return has_weights(job->kernel);
-    default:
-      return 1;
-  }
-}
-
-static int64_t element_bytes(const struct job *job, int operand) {
-  const int sums = has_weights(job->kernel) && job->v[JOB_OUT_INT32] == 1;
-  if (operand == JOB_IN && job->kernel == JOB_REQUANTIZATION) return 4;
-  return operand == JOB_OUT && sums ? 4 : 1;
-}
-
-/* Fills job_offsets; returns one past the last byte, from the first. */
-static int64_t fill_offsets(struct job_state *s, int operand,
-                            const struct job_operand *placed,
-                            const int64_t *extents, int64_t element) {
-  int64_t end = element;
-  int axis, t;
-  for (axis = 0; axis < 4; ++axis) {
-    int64_t i, most = 0;
-    for (i = 0; i < extents[axis]; ++i) {
-      int64_t offset = 0;
-      for (t = 0; t < placed->terms; ++t) {
-        const struct job_term *term = &placed->term[t];
-        int64_t digit;
-        if (term->axis != axis) continue;
-        if (term->divide < 1 || term->modulo < 0 || term->stride < 0) {
-          fail(s, "an operand has no legal layout", (uint64_t)operand);
-          return 0;
-        }
-        digit = i / term->divide;
-        if (term->modulo > 0) digit %= term->modulo;
-        offset += digit * term->stride;
-      }
-      job_offsets[operand][axis][i] = offset;
-      if (offset > most) most = offset;
-    }
-    end += most;
-  }
-  return end;
-}
-
-static void find_operands(const struct job_engine *e, struct job_state *s,
-                          int index, struct job *job) {
-  static const int addresses[JOB_OPERANDS] = {JOB_IN_ADDR, JOB_IN2_ADDR,
-                                              JOB_WEIGHTS_ADDR, JOB_OUT_ADDR};
-  struct job_operand placed[JOB_OPERANDS];
-  int64_t begin[JOB_OPERANDS + 1], end[JOB_OPERANDS + 1];
-  int operand;
-  for (operand = 0; operand < JOB_OPERANDS; ++operand) {
-    placed[operand].terms = 0;
-    begin[operand] = end[operand] = 0;
-  }
-  e->place(index, job->v, placed);
-  for (operand = 0; operand < JOB_OPERANDS && s->error == 0; ++operand) {
-    const int64_t address = job->v[addresses[operand]];
-    const int64_t element = element_bytes(job, operand);
-    int64_t extents[4];
-    if (!extents_of(job, operand, extents)) continue;
-    begin[operand] = address;
-    end[operand] =
-        address + fill_offsets(s, operand, &placed[operand], extents, element);
-    job->operands[operand] =
-        desk_find(e->memory, (uint64_t)address,
-                  (uint64_t)(end[operand] - address), operand == JOB_OUT);
-    if (job->operands[operand] == 0) {
-      fail(s, "an operand lies outside the memory", (uint64_t)address);
-    }
-    if (element == 4 && address % 4 != 0) {
-      fail(s, "an operand is not aligned to 4", (uint64_t)address);
-    }
-  }
-  begin[JOB_OPERANDS] = end[JOB_OPERANDS] = 0;
-  if (has_table(job->kernel)) {
-    const int64_t address = job->v[JOB_TABLE_ADDR];
-    const int64_t bytes = job->v[JOB_OUT_C] * kTableEntryBytes;
-    begin[JOB_OPERANDS] = address;
-    end[JOB_OPERANDS] = address + bytes;
-    job->table = desk_find(e->memory, (uint64_t)address, (uint64_t)bytes, 0);
-    if (job->table == 0 || address % 4 != 0) {
-      fail(s, "the table lies outside the memory, or not aligned to 4",
-           (uint64_t)address);
-    }
-  }
-  for (operand = 0; operand <= JOB_OPERANDS; ++operand) {
-    if (operand == JOB_OUT || begin[operand] >= end[JOB_OUT] ||
-        begin[JOB_OUT] >= end[operand]) {
-      continue;
-    }
-    /* Element by element, an addition may write what it has read. */
-    if (job->kernel == JOB_ADDITION && operand <= JOB_IN2 &&
-        begin[operand] == begin[JOB_OUT] && end[operand] == end[JOB_OUT]) {
-      continue;
-    }
-    fail(s, "the result overlaps an operand", (uint64_t)begin[JOB_OUT]);
   }
 }
 
 /* --- Registers --- */
 
-static void run(const struct job_engine *e, struct job_state *s) {
-  static struct job job;
-  int kernel = 0, index;
-  e->decode(s->held, job.v);
-  index =
-      e->find(job.v[JOB_KERNEL], &kernel, &job.least_weight, &job.most_weight);
-  if (index < 0) {
-    fail(s, "the engine lacks the kernel", (uint64_t)job.v[JOB_KERNEL]);
+/* What the low bits of a word are in a register. */
+static int64_t held_value(const struct job_register *r, uint32_t word) {
+  const uint64_t limit = (uint64_t)1 << r->bits;
+  const uint64_t value = (word >> r->low_bit) & (limit - 1);
+  return r->is_signed && value >= limit / 2 ? (int64_t)value - (int64_t)limit
+                                            : (int64_t)value;
+}
+
+/* Puts what the registers of the record hold into `held`. */
+static void read_record(const struct job_engine *e, struct job_state *s) {
+  const int64_t address = e->find_record(s->held);
+  const uint8_t *const bytes =
+      desk_find(e->record_memory, (uint64_t)address, e->record_bytes, 0);
+  uint32_t at;
+  if (bytes == 0 || address % 4 != 0) {
+    job_fail(s, "the record lies outside its memory, or not aligned to 4",
+             (uint64_t)address);
     return;
   }
-  job.kernel = (enum job_kernel)kernel;
+  for (at = 0; at < e->record_bytes; at += 4) {
+    const uint32_t word = (uint32_t)bytes[at] | (uint32_t)bytes[at + 1] << 8 |
+                          (uint32_t)bytes[at + 2] << 16 |
+                          (uint32_t)bytes[at + 3] << 24;
+    uint32_t rest = word;
+    int i;
+    for (i = 0; i < e->register_count; ++i) {
+      const struct job_register *r = &e->registers[i];
+      if (!r->in_record || r->offset != at) continue;
+      s->held[i] = held_value(r, word);
+      rest &= ~(uint32_t)((((uint64_t)1 << r->bits) - 1) << r->low_bit);
+    }
+    if (rest != 0) job_fail(s, "a bit of the record is of no register", at);
+  }
+}
+
+static void run(const struct job_engine *e, struct job_state *s) {
+  static struct job job;
+  int kind, condition;
+  if (e->record_memory >= 0) read_record(e, s);
+  if (s->error != 0) return;
+  e->decode(s->held, job.v);
+  for (kind = 0; kind < e->kind_count; ++kind) {
+    if (e->kinds[kind].code == job.v[JOB_KERNEL]) break;
+  }
+  if (kind == e->kind_count) {
+    job_fail(s, "the engine lacks the kernel", (uint64_t)job.v[JOB_KERNEL]);
+    return;
+  }
+  job.kind = e->kinds[kind];
   job.error = 0;
   job.table = 0;
+  job.has_cells = 0;
   check_variables(s, &job);
-  if (s->error == 0) find_operands(e, s, index, &job);
+  if (s->error != 0) return;
+  condition = e->refuse(kind, job.v);
+  if (condition >= 0) {
+    job_fail(s, "a condition of the job does not hold", (uint64_t)condition);
+    return;
+  }
+  job_find_operands(e, s, kind, &job);
   if (s->error != 0) return;
   job_compute(&job);
-  if (job.error != 0) fail(s, job.error, (uint64_t)job.v[JOB_OUT_ADDR]);
+  if (job.error != 0) job_fail(s, job.error, (uint64_t)job.v[JOB_OUT_ADDR]);
 }
 
 void job_write(const struct job_engine *e, struct job_state *s, uint32_t offset,
                uint32_t value) {
   int i;
   if (offset == e->start_offset) {
-    if (value != e->start_value) fail(s, "no value that starts a job", value);
+    if (value != e->start_value)
+      job_fail(s, "no value that starts a job", value);
     if (s->error == 0) run(e, s);
     return;
   }
   for (i = 0; i < e->register_count; ++i) {
     const struct job_register *r = &e->registers[i];
-    const uint64_t limit = (uint64_t)1 << r->bits;
-    if (r->offset != offset) continue;
-    if (value >= limit) {
-      fail(s, "a bit that the register does not have", offset);
+    if (r->in_record || r->offset != offset) continue;
+    if (value >= (uint64_t)1 << r->bits) {
+      job_fail(s, "a bit that the register does not have", offset);
       return;
     }
-    s->held[i] = r->is_signed && value >= limit / 2
-                     ? (int64_t)value - (int64_t)limit
-                     : (int64_t)value;
+    s->held[i] = held_value(r, value);
     return;
   }
-  fail(s, "a write of no register", offset);
+  job_fail(s, "a write of no register", offset);
 }
 
 uint32_t job_read(const struct job_engine *e, struct job_state *s,
                   uint32_t offset) {
-  if (offset != e->status_offset) fail(s, "a read of no status", offset);
+  if (offset != e->status_offset) job_fail(s, "a read of no status", offset);
   return e->status_done & e->status_mask;
 }

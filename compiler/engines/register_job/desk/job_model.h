@@ -5,26 +5,53 @@
  * compute, without time. C99, no library. Sections are those of
  * docs/targets/register_job.md of edgekiln, from which alone it is written. A
  * job is done before the write that starts it returns, so that races are not
- * noticed; nor are bytes that nothing wrote. */
+ * noticed; nor are bytes that nothing wrote. What is staged is read where it
+ * comes from. */
 
 #include <stdint.h>
 
 #include "desk.h"
 
 /* What the expressions of a descriptor call; a choice looks at one side only.
- */
+ * Values have 64 bits, and one that does not fit is an error. */
 #define select(c, a, b) ((c) != 0 ? (a) : (b))
 
+static inline int64_t refused_expression(void) {
+  desk_stop("engine", "an expression overflows or divides by 0", 0);
+  return 0;
+}
+static inline int64_t plus(int64_t a, int64_t b) {
+  const int fits = b > 0 ? a <= INT64_MAX - b : a >= INT64_MIN - b;
+  return fits ? a + b : refused_expression();
+}
+static inline int64_t minus(int64_t a, int64_t b) {
+  const int fits = b > 0 ? a >= INT64_MIN + b : a <= INT64_MAX + b;
+  return fits ? a - b : refused_expression();
+}
+static inline int64_t negative(int64_t a) { return minus(0, a); }
+static inline int64_t times(int64_t a, int64_t b) {
+  int fits = 1;
+  if (a > 0) {
+    fits = b > 0 ? a <= INT64_MAX / b : b >= INT64_MIN / a;
+  } else if (a < 0) {
+    fits = b > 0 ? a >= INT64_MIN / b : b >= INT64_MAX / a;
+  }
+  return fits ? a * b : refused_expression();
+}
 static inline int64_t floordiv(int64_t a, int64_t b) {
-  if (b == 0) desk_stop("engine", "an expression divides by 0", 0);
+  if (b == 0 || (a == INT64_MIN && b == -1)) return refused_expression();
   return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 static inline int64_t ceildiv(int64_t a, int64_t b) {
-  if (b == 0) desk_stop("engine", "an expression divides by 0", 0);
+  if (b == 0 || (a == INT64_MIN && b == -1)) return refused_expression();
   return a / b + (a % b != 0 && (a % b < 0) == (b < 0));
 }
 static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t equal(int64_t a, int64_t b) { return a == b; }
+static inline int64_t unequal(int64_t a, int64_t b) { return a != b; }
+static inline int64_t less(int64_t a, int64_t b) { return a < b; }
+static inline int64_t at_most(int64_t a, int64_t b) { return a <= b; }
 
 /* Section 3. */
 enum job_variable {
@@ -69,6 +96,8 @@ enum job_variable {
   JOB_CODE_MIN,
   JOB_CODE_MAX,
   JOB_CODE_SHIFT,
+  JOB_SHIFT,
+  JOB_RECORD_ADDR,
   JOB_VARIABLES
 };
 
@@ -81,42 +110,89 @@ enum job_kernel {
   JOB_REQUANTIZATION
 };
 
-enum job_operand_name { JOB_IN, JOB_IN2, JOB_WEIGHTS, JOB_OUT, JOB_OPERANDS };
+/* How results are made of sums. */
+enum job_results { JOB_BY_TABLE, JOB_BY_SHIFT, JOB_BY_CONVERTER };
 
-/* Axes h, w, c are 0, 1, 2; of weights o, h, w, i are 0 to 3. */
+enum job_operand_name {
+  JOB_IN,
+  JOB_IN2,
+  JOB_WEIGHTS,
+  JOB_BIAS,
+  JOB_AFFINE,
+  JOB_OUT,
+  JOB_OPERANDS
+};
+
+/* Axes h, w, c are 0, 1, 2; of weights o, h, w, i are 0 to 3; of biases and
+ * factors o, b are 0, 1. */
 struct job_term {
   int axis;
   int64_t divide, modulo, stride; /* Modulo 0: the quotient as it is. */
 };
 
+/* Weights -1, 0 and 1 as bits in rows. */
+struct job_cells {
+  int64_t rows_multiple, columns_multiple;
+  int last_row_first;
+  int64_t sign_rows, sign_columns; /* 0: no sign is changed. */
+  const uint32_t* sign_masks;
+  int sign_mask_count;
+};
+
+enum { JOB_MOST_TERMS = 16, JOB_MOST_REGISTERS = 256 };
+
+/* Where an operand lies (section 4). */
 struct job_operand {
+  int32_t memory;
+  int64_t address;
+  int64_t reversed_bytes; /* 1: none. */
+  int32_t staged_in;      /* A memory; -1: it is not staged. */
+  int64_t staged_capacity;
+  int64_t size; /* Of staged operands. */
+  int has_cells;
+  struct job_cells cells;
   int terms;
-  struct job_term term[16];
+  struct job_term term[JOB_MOST_TERMS];
 };
 
 struct job_register {
   uint32_t offset, bits, is_signed;
+  uint32_t in_record, low_bit;
+};
+
+/* A job of a descriptor. */
+struct job_kind {
+  int64_t code;
+  enum job_kernel kernel;
+  enum job_results results;
+  int least_weight, most_weight;
 };
 
 /* What a descriptor says of an engine. */
 struct job_engine {
-  int32_t memory;
+  int32_t memory; /* Of its own. */
   const struct job_register* registers;
   int register_count;
+  int32_t record_memory; /* -1: there are no records. */
+  uint32_t record_bytes;
   uint32_t start_offset, start_value;
   uint32_t status_offset, status_mask, status_done;
+  const struct job_kind* kinds;
+  int kind_count;
+  /* Where the record lies, from what the registers of the window hold. */
+  int64_t (*find_record)(const int64_t* held);
   /* The variables of a job, from what registers hold. */
   void (*decode)(const int64_t* held, int64_t* variables);
-  /* Which job has the code, -1: none; its kernel and the range of weights. */
-  int (*find)(int64_t code, int* kernel, int* least_weight, int* most_weight);
-  /* Where the elements of the job's operands lie. */
-  void (*place)(int job, const int64_t* variables,
+  /* The first condition of the job that does not hold; -1: all do. */
+  int (*refuse)(int kind, const int64_t* variables);
+  /* Where the job's operands lie. */
+  void (*place)(int kind, const int64_t* variables,
                 struct job_operand* operands);
 };
 
 /* What an engine holds; all 0 after power-up. */
 struct job_state {
-  int64_t held[256];
+  int64_t held[JOB_MOST_REGISTERS];
   /* What is wrong, 0 if nothing, and where: an offset or an address. */
   const char* error;
   uint64_t where;
@@ -128,15 +204,24 @@ void job_write(const struct job_engine* engine, struct job_state* state,
 uint32_t job_read(const struct job_engine* engine, struct job_state* state,
                   uint32_t offset);
 
+/* Bytes of an operand: byte i of its memory, counted from `first`, is
+ * first[(lead + i) ^ flip]. */
+struct job_bytes {
+  uint8_t* first;
+  int64_t lead, flip;
+};
+
 /* Of job_kernels.c: a job whose operands are found. Offsets of an element are
  * the sum over its axes of offsets[operand][axis][index]. */
 enum { JOB_MOST_EXTENT = 65536 };
 struct job {
-  enum job_kernel kernel;
+  struct job_kind kind;
   int64_t v[JOB_VARIABLES];
-  uint8_t* operands[JOB_OPERANDS];
+  struct job_bytes operands[JOB_OPERANDS];
+  int has_cells;
+  struct job_cells cells;
+  int64_t cell_rows, cell_columns;
   const uint8_t* table;
-  int least_weight, most_weight;
   const char* error;
 };
 extern int64_t job_offsets[JOB_OPERANDS][4][JOB_MOST_EXTENT];

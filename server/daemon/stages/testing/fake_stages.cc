@@ -359,7 +359,9 @@ class FakeStage {
                           : options_.synthesize_data().samples(),
                       0, options_.synthesize_data().chunk_samples());
       case v1::StageOptions::kCheckFit:
-        if (absl::StrContains(Input("machine"), "dwarf")) {
+        if (absl::StrContains(Input("machine"), "dwarf for integers")
+                ? !absl::StartsWith(Input("outline"), "unquantized")
+                : absl::StrContains(Input("machine"), "dwarf")) {
           return UserError("cannot fit");
         }
         if (absl::StrContains(Input("machine"), "unchecked")) {
@@ -480,6 +482,7 @@ class FakeStage {
         result_.mutable_summary()->mutable_unquantize()->set_reason(
             "array needs zero points 0");
         Output("graph", absl::StrCat("unquantized ", Input("graph")));
+        Output("outline", absl::StrCat("unquantized outline ", all_));
         if (absl::StrContains(all_, "float islands")) return;
         return Output("statistics", "ranges of integers");
       }

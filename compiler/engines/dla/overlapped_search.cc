@@ -1,0 +1,194 @@
+#include "compiler/engines/dla/overlapped_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "compiler/engines/dla/chain.h"
+#include "compiler/engines/dla/chain_search.h"
+#include "compiler/engines/dla/residency.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+// Sizes of SRAM that are tried, from the largest that fits on.
+constexpr int kSizes = 8;
+// After this many commands were scheduled no other size is tried, and after as
+// many again no other chains: the plan is for an SRAM so small that one takes
+// long.
+constexpr int64_t kEnoughCommands = 150'000;
+// Plans take less than their estimate by one part of this many at most.
+constexpr int64_t kEstimateError = 1000;
+// After so many, chains are tried for one size only.
+constexpr int64_t kFewCommands = 40'000;
+// Plans with chains are made for a smaller SRAM, by one part of this many: they
+// have buffers that live long, between which others need to find places.
+constexpr int64_t kChainSlack = 16;
+// A chain that loses more than one part of this many of its layers' cycles is
+// avoided.
+constexpr int64_t kLargeLoss = 256;
+// Chains are tried so often for one size.
+constexpr int kChainTrials = 4;
+// Plans that exceed the bound by less than one part of this many are good.
+constexpr int64_t kNearBound = 200;
+
+// Finds the fastest plan for a few sizes of SRAM, the chip's and below: more of
+// it makes tilings cheaper by their estimate, and now and then dearer in fact.
+class OverlappedSearch {
+ public:
+  OverlappedSearch(const Chip& chip, const SubgraphInput& input,
+                   std::vector<TilingSearch>& searches, const Bound& bound,
+                   bool may_chain)
+      : chip_(chip),
+        input_(input),
+        searches_(searches),
+        bound_cycles_(bound.cycles),
+        may_chain_(may_chain),
+        chains_(chip, input, bound.layers) {}
+
+  // Nothing if no plan fits.
+  absl::StatusOr<std::optional<TimedPlan>> Run() && {
+    for (int64_t size = RoundSize(chip_.sram_bytes());
+         size > 0 && (tried_ < kSizes || !best_) && commands_ < kEnoughCommands;
+         size = RoundSize(size - 1)) {
+      EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                          ChooseResidency(input_, searches_, size));
+      if (!choice) break;  // Nor do less.
+      if (best_ &&
+          choice->cycles - choice->cycles / kEstimateError > best_->cycles) {
+        break;
+      }
+      EK_RETURN_IF_ERROR(Try(choice->plan, size));
+      // Between layers that compute for long, blocks move for nothing.
+      if (tried_++ > 0 || !best_ ||
+          best_->cycles - best_->cycles / kNearBound <= bound_cycles_) {
+        continue;
+      }
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<ResidencyChoice> early,
+          ChooseResidency(input_, searches_, size, /*early_blocks=*/true));
+      if (!early) continue;
+      const int64_t before = best_->cycles;
+      EK_RETURN_IF_ERROR(Try(early->plan, size));
+      early_ = best_->cycles < before;
+    }
+    if (best_ && may_chain_) EK_RETURN_IF_ERROR(TryChains());
+    return std::move(best_);
+  }
+
+ private:
+  absl::Status Try(const SubgraphPlan& plan, int64_t size) {
+    if (best_ && plan.tilings == before_.tilings &&
+        plan.resident == before_.resident) {
+      return absl::OkStatus();
+    }
+    before_ = plan;
+    EK_ASSIGN_OR_RETURN(
+        std::optional<TimedPlan> timed,
+        RunAhead(chip_, input_.storage, plan, size, scratch_, commands_));
+    if (timed && (!best_ || IsBetter(*timed, *best_))) {
+      best_ = std::move(timed);
+    }
+    return absl::OkStatus();
+  }
+
+  // Plans with chains, for a few sizes.
+  absl::Status TryChains() {
+    const TimedPlan without = *best_;
+    const int64_t most = commands_ + kFewCommands;
+    const int64_t enough = commands_ + kEnoughCommands;
+    for (const int64_t size : SizesForChains(chip_.sram_bytes())) {
+      if (commands_ > most) break;
+      chains_.SetSize(size);
+      if (!chains_.MayChain()) continue;
+      EK_RETURN_IF_ERROR(TryChains(size, without, enough));
+    }
+    return absl::OkStatus();
+  }
+
+  // Until no chain loses, each time without those that do, or `enough` commands
+  // were scheduled.
+  absl::Status TryChains(int64_t size, const TimedPlan& without,
+                         int64_t enough) {
+    int64_t others = std::min(size, without.sram_bytes);
+    int64_t chain_bytes = RoundSize(size - size / kChainSlack);
+    for (int i = 0; i < kChainTrials && commands_ < enough; ++i) {
+      EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                          ChooseChains(input_, searches_, chains_, others,
+                                       chain_bytes, early_));
+      if (!choice || choice->plan.chains.empty()) return absl::OkStatus();
+      EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                          RunAhead(chip_, input_.storage, choice->plan, size,
+                                   scratch_, commands_));
+      const bool found_room =
+          timed && (!timed->plan.fenced || without.plan.fenced);
+      if (!found_room) {
+        if (others <= chain_bytes) {
+          chain_bytes = RoundSize(chain_bytes - size / kChainSlack);
+        }
+        others = chain_bytes;
+      } else if (!AvoidLosses(*timed, without)) {
+        i = kChainTrials;
+      }
+      if (timed && IsBetter(*timed, *best_)) best_ = std::move(timed);
+    }
+    return absl::OkStatus();
+  }
+
+  // The chains that lose a large part of their layers' cycles, and, while these
+  // do not explain why `timed` has more than the best, those that lose the
+  // most. False if there are none.
+  bool AvoidLosses(const TimedPlan& timed, const TimedPlan& without) {
+    struct Loss {
+      int64_t cycles;
+      bool is_large;
+      Chain chain;
+    };
+    std::vector<Loss> losses;
+    for (const Chain& chain : timed.plan.chains) {
+      int64_t before = 0;
+      int64_t after = 0;
+      for (int32_t l = chain.first; l <= chain.last; ++l) {
+        before += without.layer_cycles[l];
+        after += timed.layer_cycles[l];
+      }
+      losses.push_back(
+          {after - before, after - before > before / kLargeLoss, chain});
+    }
+    std::stable_sort(
+        losses.begin(), losses.end(),
+        [](const Loss& a, const Loss& b) { return a.cycles > b.cycles; });
+    int64_t excess = timed.cycles - without.cycles;
+    bool avoided = false;
+    for (const Loss& loss : losses) {
+      if (!loss.is_large && (excess <= 0 || loss.cycles <= 0)) continue;
+      chains_.Avoid(loss.chain);
+      avoided = true;
+      excess -= loss.cycles;
+    }
+    return avoided;
+  }
+
+  const Chip& chip_;
+  const SubgraphInput& input_;
+  std::vector<TilingSearch>& searches_;
+  const int64_t bound_cycles_;
+  const bool may_chain_;
+  ChainSearch chains_;
+  std::optional<TimedPlan> best_;
+  SubgraphPlan before_;
+  Schedule scratch_;
+  int64_t commands_ = 0;
+  int tried_ = 0;
+  bool early_ = false;  // Blocks that come early count as free.
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<TimedPlan>> FindOverlapped(
+    const Chip& chip, const SubgraphInput& input,
+    std::vector<TilingSearch>& searches, const Bound& bound, bool may_chain) {
+  return OverlappedSearch(chip, input, searches, bound, may_chain).Run();
+}
+
+}  // namespace edgekiln::compiler::dla
