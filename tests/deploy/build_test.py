@@ -10,7 +10,7 @@ from support import check, need, run
 
 SOURCE, BUILD, FOLDER = (pathlib.Path(word) for word in sys.argv[1:4])
 
-need("dpkg-deb", "dpkg-shlibdeps")
+need("dpkg-deb", "dpkg-shlibdeps", "file")
 shutil.rmtree(FOLDER, ignore_errors=True)
 last = run(SOURCE / "tools/package", "--no-install", "--fast", "--build", BUILD,
            "--output", FOLDER).splitlines()[-1]
