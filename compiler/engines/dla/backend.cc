@@ -10,6 +10,7 @@
 #include "compiler/engines/dla/layer.h"
 #include "compiler/engines/dla/model_in_c.h"
 #include "compiler/engines/dla/planner.h"
+#include "compiler/engines/dla/stored_plan.h"
 #include "compiler/engines/dla/subgraph.h"
 #include "target/isa_view.h"
 #include "target/layout.h"
