@@ -189,17 +189,6 @@ std::vector<Padding> Paddings(int32_t most) {
   return all;
 }
 
-std::vector<int> UsesOf(const Graph& graph) {
-  std::vector<int> uses(graph.tensors.size(), 0);
-  for (const Op& op : graph.ops) {
-    for (const TensorId id : op.inputs) {
-      if (id != kNoTensor) ++uses[id];
-    }
-  }
-  for (const TensorId id : graph.outputs) ++uses[id];
-  return uses;
-}
-
 // Finds a padding for each op that needs one.
 class PaddingSearch {
  public:

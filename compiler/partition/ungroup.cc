@@ -72,18 +72,6 @@ std::optional<Ungrouped> Ungroup(const v1::Conv2d& conv,
   return result;
 }
 
-// How often each tensor is read, graph outputs included.
-std::vector<int> UsesOf(const Graph& graph) {
-  std::vector<int> uses(graph.tensors.size(), 0);
-  for (const Op& op : graph.ops) {
-    for (const TensorId id : op.inputs) {
-      if (id != kNoTensor) ++uses[id];
-    }
-  }
-  for (const TensorId id : graph.outputs) ++uses[id];
-  return uses;
-}
-
 }  // namespace
 
 void UngroupConvolutions(Graph& graph) {

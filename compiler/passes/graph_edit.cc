@@ -8,6 +8,17 @@
 
 namespace edgekiln::compiler {
 
+std::vector<int> UsesOf(const Graph& graph) {
+  std::vector<int> uses(graph.tensors.size(), 0);
+  for (const Op& op : graph.ops) {
+    for (const TensorId id : op.inputs) {
+      if (id != kNoTensor) ++uses[id];
+    }
+  }
+  for (const TensorId id : graph.outputs) ++uses[id];
+  return uses;
+}
+
 FreshNames::FreshNames(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors) names_.taken.insert(tensor.name);
   for (const Op& op : graph.ops) ids_.taken.insert(op.id);
@@ -35,19 +46,11 @@ GraphEditor::GraphEditor(Graph& graph)
     : graph_(graph),
       names_(graph),
       producer_(Producers(graph)),
-      uses_(graph.tensors.size(), 0),
+      uses_(UsesOf(graph)),
       readers_(Consumers(graph)),
       is_output_(graph.tensors.size(), false),
       removed_(graph.ops.size(), false) {
-  for (const Op& op : graph.ops) {
-    for (const TensorId input : op.inputs) {
-      if (input != kNoTensor) ++uses_[input];
-    }
-  }
-  for (const TensorId output : graph.outputs) {
-    ++uses_[output];
-    is_output_[output] = true;
-  }
+  for (const TensorId output : graph.outputs) is_output_[output] = true;
 }
 
 Op* GraphEditor::producer(TensorId id) {

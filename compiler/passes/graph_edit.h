@@ -17,6 +17,9 @@
 // ops with unique names, and removing ops.
 namespace edgekiln::compiler {
 
+// By tensor: how often ops read it, plus how often it is a graph output.
+std::vector<int> UsesOf(const Graph& graph);
+
 // Gives out names that no tensor and ids that no op of the graph has.
 class FreshNames {
  public:
