@@ -15,6 +15,10 @@
 namespace edgekiln::compiler {
 namespace {
 
+// Samples that are run at once, at most: all their values are in memory.
+constexpr int64_t kBatch = 128;
+constexpr int64_t kBatchBytes = int64_t{256} << 20;
+
 // The tensor that tells the answer: the first output, or what a softmax, a
 // dequantization or a cast makes it of.
 TensorId ScoresOf(const Graph& graph) {
@@ -46,17 +50,23 @@ absl::StatusOr<std::vector<float>> ValuesOf(const Graph& graph,
   if (tensor == kNoTensor) {
     return absl::InternalError("a quantized graph without the scores' tensor");
   }
-  SampleBatch batch(graph, samples.size(), cpu_path, {tensor});
-  EK_RETURN_IF_ERROR(batch.SetInputs(samples));
   const int32_t last = Producers(graph)[tensor];
-  for (int32_t i = 0; i <= last; ++i) {
-    EK_RETURN_IF_ERROR(batch.Run(i));
-    batch.Release(i);
-  }
   const Tensor& type = graph.tensors[tensor];
   std::vector<float> values;
-  for (int64_t sample = 0; sample < samples.size(); ++sample) {
-    AppendRealValues(type, batch.value(tensor, sample), values);
+  const int64_t at_once = std::min(kBatch, SamplesWithin(graph, kBatchBytes));
+  for (int64_t first = 0; first < samples.size(); first += at_once) {
+    CalibrationSamples some = samples;
+    some.Keep(first, 1);
+    some.Limit(at_once);
+    SampleBatch batch(graph, some.size(), cpu_path, {tensor});
+    EK_RETURN_IF_ERROR(batch.SetInputs(some));
+    for (int32_t i = 0; i <= last; ++i) {
+      EK_RETURN_IF_ERROR(batch.Run(i));
+      batch.Release(i);
+    }
+    for (int64_t sample = 0; sample < some.size(); ++sample) {
+      AppendRealValues(type, batch.value(tensor, sample), values);
+    }
   }
   return values;
 }
@@ -130,11 +140,12 @@ double Answers::ExpectedDisagreement(double noise_power) const {
   return sum / static_cast<double>(samples());
 }
 
-Difference Answers::CompareScores(const std::vector<float>& values) const {
+Difference Answers::CompareScores(absl::Span<const float> values) const {
   Difference difference;
+  const int64_t count = std::ssize(values) / elements_;
   double squares = 0;
   int64_t changed = 0;
-  for (int64_t sample = 0; sample < samples(); ++sample) {
+  for (int64_t sample = 0; sample < count; ++sample) {
     const float* real = real_.data() + sample * elements_;
     const float* ours = values.data() + sample * elements_;
     const int64_t best = best_[sample];
@@ -147,19 +158,22 @@ Difference Answers::CompareScores(const std::vector<float>& values) const {
     if (std::max_element(ours, ours + elements_) - ours != best) ++changed;
   }
   difference.noise_power =
-      squares / static_cast<double>(samples() * (elements_ - 1));
-  difference.disagreement =
-      std::max(LeastShare(changed, samples()),
-               ExpectedDisagreement(difference.noise_power));
+      squares / static_cast<double>(count * (elements_ - 1));
+  difference.disagreement = std::max(
+      LeastShare(changed, count), ExpectedDisagreement(difference.noise_power));
   return difference;
 }
 
 absl::StatusOr<Difference> Answers::Compare(const Graph& quantized) const {
   EK_ASSIGN_OR_RETURN(const std::vector<float> values,
                       ValuesOf(quantized, tensor_, samples_, cpu_path_));
+  return CompareValues(values);
+}
+
+Difference Answers::CompareValues(absl::Span<const float> values) const {
   Noise noise;
   double squares = 0;
-  for (size_t i = 0; i < real_.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     noise.AddPair(real_[i], values[i]);
     const double error = double{real_[i]} - values[i];
     squares += error * error;
@@ -168,7 +182,7 @@ absl::StatusOr<Difference> Answers::Compare(const Graph& quantized) const {
   if (has_scores_) {
     difference = CompareScores(values);
   } else {
-    difference.noise_power = squares / static_cast<double>(real_.size());
+    difference.noise_power = squares / static_cast<double>(values.size());
     difference.disagreement = ExpectedDisagreement(difference.noise_power);
   }
   difference.sqnr_db = noise.decibels();

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "ops/cpu_path.h"
@@ -45,21 +48,28 @@ class Answers {
 
   // `quantized` was made of the graph: tensors have the same names.
   absl::StatusOr<Difference> Compare(const Graph& quantized) const;
+  // By what a quantized network makes of tensor() for the first samples: real
+  // values, [samples, elements].
+  Difference CompareValues(absl::Span<const float> values) const;
 
   // The same share for a noise of leads that was not measured.
   double ExpectedDisagreement(double noise_power) const;
 
   bool has_scores() const { return has_scores_; }
   int64_t samples() const { return samples_.size(); }
+  // Of all samples.
+  int64_t values() const { return std::ssize(real_); }
+  // The name of what is compared.
+  const std::string& tensor() const { return tensor_; }
 
  private:
   Answers(CalibrationSamples samples, ops::CpuPath cpu_path)
       : samples_(std::move(samples)), cpu_path_(cpu_path) {}
-  Difference CompareScores(const std::vector<float>& values) const;
+  Difference CompareScores(absl::Span<const float> values) const;
 
   CalibrationSamples samples_;
   ops::CpuPath cpu_path_;
-  std::string tensor_;    // That is compared.
+  std::string tensor_;
   int64_t elements_ = 0;  // Of it.
   bool has_scores_ = false;
   std::vector<float> real_;    // [samples, elements]

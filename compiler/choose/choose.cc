@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/choose/answers.h"
+#include "compiler/choose/budget_error.h"
+#include "compiler/choose/combinations.h"
 #include "compiler/choose/given_weights.h"
 #include "compiler/choose/scheme_forms.h"
 #include "compiler/ir/graph_outline.h"
@@ -31,8 +26,8 @@ constexpr int kMostMeasured = 24;
 // with, and what is allowed on top of the largest excess that was seen.
 constexpr double kExcess = 2;
 constexpr double kMargin = 1.5;
-// Samples that all quantizations together are fitted to.
-constexpr int64_t kFitted = 6000;
+// Samples that all combinations together are fitted to, and judged by.
+constexpr int64_t kSamplesOfAll = 12000;
 constexpr int64_t kFewestSamples = 16;
 
 struct Candidate {
@@ -52,6 +47,7 @@ class Chooser {
         chip_(chip),
         inputs_(inputs),
         layers_(std::move(layers)),
+        combinations_(graph, needs, config, chip, inputs, layers_),
         budget_((config.accuracy_budget_ppm() > 0 ? config.accuracy_budget_ppm()
                                                   : kDefaultBudgetPpm) /
                 1e6) {}
@@ -59,13 +55,6 @@ class Chooser {
   absl::StatusOr<ChosenSchemes> Run(CalibrationSamples samples);
 
  private:
-  const std::string& IdOf(size_t layer) const {
-    return graph_.ops[layers_[layer].op].id;
-  }
-  v1::QuantizationConfig ConfigOf(const Assignment& assignment) const {
-    return ConfigFor(graph_, config_, layers_, assignment);
-  }
-  v1::QuantizationConfig QuickConfigOf(const Assignment& assignment) const;
   Assignment MostExact() const { return Assignment(layers_.size(), 0); }
   int64_t Forms() const {
     int64_t forms = 0;
@@ -73,8 +62,6 @@ class Chooser {
     return forms - std::ssize(layers_);
   }
 
-  absl::StatusOr<PredictedNetwork> Predict(const Assignment& assignment);
-  absl::StatusOr<Difference> MeasureConfig(v1::QuantizationConfig config);
   absl::StatusOr<Difference> Measure(const Assignment& assignment);
   absl::Status TryEachAlone();
   absl::StatusOr<std::vector<Candidate>> Candidates();
@@ -82,7 +69,7 @@ class Chooser {
   absl::StatusOr<std::vector<Candidate>> FewCombinations();
   double ExpectedNoise(const Assignment& assignment) const;
   absl::StatusOr<Assignment> FastestWithinBudget();
-  absl::Status Unreachable(double disagreement);
+  absl::StatusOr<bool> IsReachable();
   void Explain(const Assignment& chosen);
   void Progress(int64_t done) {
     if (inputs_.progress != nullptr) {
@@ -96,78 +83,24 @@ class Chooser {
   const ChosenChip& chip_;
   const QuantizeInputs& inputs_;
   const std::vector<LayerForms> layers_;
+  Combinations combinations_;
   const double budget_;
-  std::optional<Graph> outline_;
-  std::optional<Answers> answers_;
-  int64_t samples_ = 0;  // That quantizations look at, before they are halved.
   int64_t done_ = 0;
   int64_t total_ = 0;
-  Difference exact_;
+  Difference exact_;  // On some of the samples that judge.
   PredictedNetwork exact_network_;
   // By layer and form.
   std::vector<std::vector<Difference>> alone_;
   std::vector<std::vector<int64_t>> cycles_;
-  std::map<Assignment, Difference> measured_;
-  std::map<Assignment, PredictedNetwork> predicted_;
-  EstimateMemo memo_;
   bool every_ = true;
+  double disagreement_ = 0;  // Of the choice, on all samples that judge.
   v1::SchemeChoice choice_;
 };
 
-absl::StatusOr<PredictedNetwork> Chooser::Predict(
-    const Assignment& assignment) {
-  const auto found = predicted_.find(assignment);
-  if (found != predicted_.end()) return found->second;
-  EK_ASSIGN_OR_RETURN(
-      PredictedNetwork network,
-      PredictNetwork(*outline_, needs_, ConfigOf(assignment), chip_, &memo_));
-  return predicted_[assignment] = std::move(network);
-}
-
-// What takes longest saves little noise beside that of forms: ranges by
-// outputs, and rounding of int8 weights other than to nearest.
-v1::QuantizationConfig Chooser::QuickConfigOf(
-    const Assignment& assignment) const {
-  v1::QuantizationConfig config = ConfigOf(assignment);
-  if (config.ranges().method() == v1::CalibrateOptions::METHOD_UNSPECIFIED) {
-    config.mutable_ranges()->set_method(v1::CalibrateOptions::PERCENTILE);
-  }
-  if (config.scheme().rounding() == v1::WEIGHT_ROUNDING_UNSPECIFIED) {
-    config.mutable_scheme()->set_rounding(v1::NEAREST);
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      if (assignment[i] == 0) continue;
-      v1::QuantizationConfig::LayerRule& rule = *config.add_layers();
-      rule.set_layer(IdOf(i));
-      rule.mutable_scheme()->set_rounding(v1::ADAPTIVE);
-    }
-  }
-  return config;
-}
-
-absl::StatusOr<Difference> Chooser::MeasureConfig(
-    v1::QuantizationConfig config) {
-  v1::QuantizeOptions options;
-  *options.mutable_needs() = needs_;
-  config.set_samples(static_cast<int32_t>(samples_ / 2));
-  *options.mutable_config() = std::move(config);
-  QuantizeInputs inputs = inputs_;
-  inputs.sample_step = 2;
-  inputs.progress = nullptr;
-  EK_ASSIGN_OR_RETURN(const QuantizedNetwork network,
-                      Quantize(graph_, options, inputs));
-  return answers_->Compare(network.graph);
-}
-
+// On some of the samples that judge.
 absl::StatusOr<Difference> Chooser::Measure(const Assignment& assignment) {
-  if (const auto found = measured_.find(assignment); found != measured_.end()) {
-    return found->second;
-  }
-  EK_ASSIGN_OR_RETURN(const Difference difference,
-                      MeasureConfig(QuickConfigOf(assignment)));
-  Progress(++done_);
-  choice_.set_assignments(choice_.assignments() + 1);
-  measured_[assignment] = difference;
-  return difference;
+  if (!combinations_.IsMeasured(assignment)) Progress(++done_);
+  return combinations_.Measure(assignment);
 }
 
 absl::Status Chooser::TryEachAlone() {
@@ -177,7 +110,8 @@ absl::Status Chooser::TryEachAlone() {
     for (int32_t form = 0; form < std::ssize(layers_[layer].weights); ++form) {
       Assignment assignment = MostExact();
       assignment[layer] = form;
-      EK_ASSIGN_OR_RETURN(const PredictedNetwork network, Predict(assignment));
+      EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
+                          combinations_.Predict(assignment));
       EK_ASSIGN_OR_RETURN(const Difference difference, Measure(assignment));
       differences.push_back(difference);
       cycles.push_back(network.cycles);
@@ -185,7 +119,7 @@ absl::Status Chooser::TryEachAlone() {
           layer < static_cast<size_t>(choice_.layers_size())
               ? *choice_.mutable_layers(static_cast<int>(layer))
               : *choice_.add_layers();
-      row.set_id(IdOf(layer));
+      row.set_id(combinations_.IdOf(layer));
       v1::SchemeChoice::Option& option = *row.add_options();
       option.set_weights(layers_[layer].weights[form]);
       const int32_t engine = network.engines[layers_[layer].op];
@@ -221,7 +155,7 @@ absl::StatusOr<std::vector<Candidate>> Chooser::AllCombinations(int64_t count) {
       rest /= std::ssize(layer.weights);
     }
     EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
-                        Predict(candidate.assignment));
+                        combinations_.Predict(candidate.assignment));
     candidate.cycles = network.cycles;
     candidate.noise = ExpectedNoise(candidate.assignment);
     candidates.push_back(std::move(candidate));
@@ -259,7 +193,8 @@ absl::StatusOr<std::vector<Candidate>> Chooser::FewCombinations() {
   Assignment assignment = MostExact();
   for (const Step& step : steps) {
     assignment[step.layer] = step.form;
-    EK_ASSIGN_OR_RETURN(const PredictedNetwork network, Predict(assignment));
+    EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
+                        combinations_.Predict(assignment));
     candidates.push_back(
         {assignment, network.cycles, ExpectedNoise(assignment)});
   }
@@ -291,61 +226,43 @@ absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
   int measured = 0;
   double excess = 0;
   for (const Candidate& candidate : candidates) {
-    const double expected = answers_->ExpectedDisagreement(candidate.noise);
+    const double expected =
+        combinations_.answers().ExpectedDisagreement(candidate.noise);
     const double allowed = kMargin * (excess > 0 ? excess : kExcess);
     if (expected > allowed * budget_) continue;
-    const bool known = measured_.contains(candidate.assignment);
+    const bool known = combinations_.IsMeasured(candidate.assignment);
     if (!known && ++measured > kMostMeasured) {
       every_ = false;
       continue;
     }
-    EK_ASSIGN_OR_RETURN(const Difference difference,
-                        Measure(candidate.assignment));
-    if (difference.disagreement <= budget_) return candidate.assignment;
-    excess = std::max(excess, expected / difference.disagreement);
+    EK_ASSIGN_OR_RETURN(Difference difference, Measure(candidate.assignment));
+    if (difference.disagreement <= budget_) {
+      EK_ASSIGN_OR_RETURN(difference,
+                          combinations_.Confirm(candidate.assignment));
+    }
+    if (difference.disagreement > budget_) {
+      excess = std::max(excess, expected / difference.disagreement);
+      continue;
+    }
+    disagreement_ = difference.disagreement;
+    return candidate.assignment;
   }
   return MostExact();
 }
 
-// Of a budget that was asked for.
-absl::Status Chooser::Unreachable(double disagreement) {
-  v1::QuantizeOptions options;
-  *options.mutable_needs() = needs_;
-  *options.mutable_config() = config_;
-  options.set_rank(true);
-  QuantizeInputs inputs = inputs_;
-  inputs.progress = nullptr;
-  EK_ASSIGN_OR_RETURN(const QuantizedNetwork network,
-                      Quantize(graph_, options, inputs));
-  const v1::QuantizedLayer* worst = nullptr;
-  for (const v1::QuantizedLayer& layer : network.report.layers()) {
-    if (!layer.has_network_sqnr_db()) continue;
-    if (worst == nullptr ||
-        layer.network_sqnr_db() < worst->network_sqnr_db()) {
-      worst = &layer;
+// Of the most exact forms.
+absl::StatusOr<bool> Chooser::IsReachable() {
+  EK_ASSIGN_OR_RETURN(Difference exact, combinations_.Confirm(MostExact()));
+  if (exact.disagreement > budget_ && config_.accuracy_budget_ppm() > 0) {
+    // As it will be quantized, without haste.
+    EK_ASSIGN_OR_RETURN(exact, combinations_.MeasureAsQuantized());
+    if (exact.disagreement > budget_) {
+      return UnreachableBudget(graph_, needs_, config_, inputs_, budget_,
+                               exact.disagreement);
     }
   }
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.fault = Fault::kUser,
-       .reason = "ACCURACY_BUDGET",
-       .what = "the accuracy budget cannot be kept: with the most exact forms "
-               "that the target's engines take, the network is expected to "
-               "answer more samples otherwise than the float network",
-       .where = worst == nullptr ? ""
-                                 : absl::StrCat("layer ", worst->id(), " (",
-                                                worst->op(), ") costs most"),
-       .limit = absl::StrFormat("%.4g %% of samples", 100 * budget_),
-       .need = absl::StrFormat("%.4g %%", 100 * disagreement),
-       .fix = absl::StrCat(
-           "raise --accuracy-budget",
-           worst == nullptr
-               ? ""
-               : absl::StrCat(", or let the host compute it in float: layers { "
-                              "layer: \"",
-                              worst->id(),
-                              "\" scheme { keep_float: ON } } in "
-                              "--quantization FILE"))});
+  disagreement_ = exact.disagreement;
+  return exact.disagreement <= budget_;
 }
 
 // Why each layer got the form that it has.
@@ -371,49 +288,31 @@ void Chooser::Explain(const Assignment& chosen) {
 
 absl::StatusOr<ChosenSchemes> Chooser::Run(CalibrationSamples samples) {
   total_ = 1 + Forms() + std::min<int64_t>(Forms(), kMostMeasured);
-  const int64_t wanted = config_.samples() > 0
-                             ? config_.samples()
-                             : std::numeric_limits<int>::max();
-  samples_ = std::min(
-      {samples.size(), wanted, std::max(kFewestSamples, 2 * kFitted / total_)});
-  // Quantizations are fitted to samples 0, 2, 4 ..
-  CalibrationSamples judged = std::move(samples);
-  judged.Limit(samples_);
-  judged.Keep(1, 2);
-  auto answers = Answers::Create(graph_, std::move(judged), inputs_.cpu_path);
-  if (absl::IsFailedPrecondition(answers.status())) {
-    return ChosenSchemes{config_, {}};
-  }
-  EK_RETURN_IF_ERROR(answers.status());
-  answers_.emplace(*std::move(answers));
-  auto outline = GraphFromOutline(OutlineOf(graph_));
-  EK_RETURN_IF_ERROR(outline.status());
-  outline_.emplace(*std::move(outline));
+  samples.Limit(std::max(kFewestSamples, kSamplesOfAll / total_));
+  if (config_.samples() > 0) samples.Limit(std::max(2, config_.samples()));
+  const absl::Status ready = combinations_.Init(std::move(samples), total_);
+  if (absl::IsFailedPrecondition(ready)) return ChosenSchemes{config_, {}};
+  EK_RETURN_IF_ERROR(ready);
   EK_ASSIGN_OR_RETURN(exact_, Measure(MostExact()));
-  EK_ASSIGN_OR_RETURN(exact_network_, Predict(MostExact()));
-  Assignment chosen = MostExact();
-  bool reachable = exact_.disagreement <= budget_;
-  if (!reachable && config_.accuracy_budget_ppm() > 0) {
-    // As it will be quantized, without haste.
-    EK_ASSIGN_OR_RETURN(exact_, MeasureConfig(config_));
-    if (exact_.disagreement > budget_) return Unreachable(exact_.disagreement);
-    measured_[MostExact()] = exact_;
-    reachable = true;
-  }
+  EK_ASSIGN_OR_RETURN(exact_network_, combinations_.Predict(MostExact()));
+  EK_ASSIGN_OR_RETURN(const bool reachable, IsReachable());
   EK_RETURN_IF_ERROR(TryEachAlone());
+  Assignment chosen = MostExact();
   if (reachable) {
     EK_ASSIGN_OR_RETURN(chosen, FastestWithinBudget());
   }
   Explain(chosen);
-  EK_ASSIGN_OR_RETURN(const PredictedNetwork network, Predict(chosen));
+  EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
+                      combinations_.Predict(chosen));
   choice_.set_accuracy_budget_ppm(
       static_cast<int32_t>(std::llround(budget_ * 1e6)));
-  choice_.set_samples(answers_->samples());
-  choice_.set_disagreement(measured_.at(chosen).disagreement);
+  choice_.set_samples(combinations_.answers().samples());
+  choice_.set_assignments(static_cast<int32_t>(combinations_.measured()));
+  choice_.set_disagreement(disagreement_);
   choice_.set_predicted_cycles(network.cycles);
   choice_.set_most_exact_cycles(exact_network_.cycles);
   choice_.set_every_assignment(every_);
-  return ChosenSchemes{ConfigOf(chosen), std::move(choice_)};
+  return ChosenSchemes{combinations_.ConfigOf(chosen), std::move(choice_)};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/testing/random_samples.h"
 #include "compiler/quantize/testing/splat.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -29,10 +30,6 @@ constexpr char kNetwork[] = R"(
 %y : float32[1,5] = fully_connected(%f, %v) id dense
 return %y
 )";
-
-float Uniform(Rng& rng) {
-  return static_cast<float>(rng.Next() >> 40) * 0x1p-23f - 1;
-}
 
 // Weights of the conv are -0.25, 0 or 0.25 if `ternary`; others are uniform.
 Graph Network(bool ternary) {

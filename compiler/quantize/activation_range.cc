@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "compiler/quantize/histogram.h"
 #include "ops/quantized_parameters.h"
 #include "ops/real_math.h"
 
@@ -28,9 +29,6 @@ constexpr double kWorthClipping = 0.98;
 
 // A group's bins, before there are fewer.
 constexpr std::ptrdiff_t kManyBins = 1 << 14;
-
-// Of a histogram: more than there ever are.
-constexpr uint64_t kMostBins = 1 << 20;
 
 // Powers of two that are tried below the one that holds everything.
 constexpr int kPowersOfTwo = 4;
@@ -104,7 +102,7 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
         add(bin++, sign, bins[i]);
       } else if (++i < bins.size()) {
         // So many are empty.
-        bin += static_cast<int64_t>(std::min(bins[i], kMostBins));
+        bin += static_cast<int64_t>(std::min(bins[i], Histogram::kMostEmpty));
       }
     }
   };

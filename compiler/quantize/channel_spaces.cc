@@ -29,10 +29,16 @@ bool WorksWithinChannels(const Op& op) {
          attributes.has_clip() || attributes.has_reshape();
 }
 
+enum class Factors {
+  kPerChannel,
+  kOne,  // Of all channels: a space has one channel that holds everything.
+};
+
 class Finder {
  public:
-  explicit Finder(const Graph& graph)
+  Finder(const Graph& graph, Factors factors)
       : graph_(graph),
+        one_factor_(factors == Factors::kOne),
         parent_(graph.tensors.size()),
         channels_(graph.tensors.size(), 0),
         fixed_(graph.tensors.size(), false) {
@@ -90,7 +96,10 @@ class Finder {
       if (tensor.type != v1::FLOAT32 || (i > 0) != tensor.is_constant()) {
         return false;
       }
-      if (i > 0 && !AllFinite(*FloatConstantValues(tensor))) return false;
+      // With one factor, whoever multiplies looks at the values.
+      if (i > 0 && !one_factor_ && !AllFinite(*FloatConstantValues(tensor))) {
+        return false;
+      }
     }
     return true;
   }
@@ -99,39 +108,58 @@ class Finder {
                        [](float value) { return std::isfinite(value); });
   }
 
+  // Limits are multiplied like values.
+  bool LimitsPass(const Op& op) const {
+    return one_factor_ || HasNoUpperLimit(op);
+  }
+
   // Whether the layer's input channels are those of the space.
   bool ReadsChannels(const Op& op, int64_t channels) const {
+    if (one_factor_) return true;
     const Tensor& weights = graph_.tensors[op.inputs[1]];
     if (op.attributes.has_fully_connected()) {
       return weights.shape[1] % channels == 0;
     }
     const bool grouped =
         op.attributes.has_conv2d() && op.attributes.conv2d().groups() > 1;
-    return !grouped && LastOf(op.inputs[0]) == channels;
+    return !grouped && ChannelsOf(op.inputs[0]) == channels;
   }
 
-  int64_t LastOf(TensorId id) const {
+  int64_t ChannelsOf(TensorId id) const {
+    if (one_factor_) return 1;
     const std::vector<int64_t>& shape = graph_.tensors[id].shape;
     return shape.empty() ? 0 : shape.back();
+  }
+
+  // Ops whose results are elements of all of their operands, or sums of them.
+  bool Joins(const Op& op) const {
+    return op.attributes.has_add() ||
+           (one_factor_ && op.attributes.has_concat());
+  }
+  bool MovesOrAverages(const Op& op) const {
+    return WorksWithinChannels(op) ||
+           (one_factor_ &&
+            (op.attributes.has_transpose() || op.attributes.has_reduce_mean()));
   }
 
   // Whether all of the op's operands are in spaces of the channels that its
   // result has, so that one factor per channel goes through.
   bool PassesOn(const Op& op) const {
-    if (!HasNoUpperLimit(op) || op.outputs.size() != 1) return false;
+    if (!LimitsPass(op) || op.outputs.size() != 1) return false;
     const TensorId made = op.outputs[0];
     const int64_t channels = channels_[op.inputs[0]];
     if (channels == 0) return false;
-    if (op.attributes.has_add()) {
-      return LastOf(made) == channels &&
+    if (Joins(op)) {
+      return ChannelsOf(made) == channels &&
              std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
                return channels_[id] == channels &&
-                      graph_.tensors[id].shape == graph_.tensors[made].shape;
+                      (one_factor_ ||
+                       graph_.tensors[id].shape == graph_.tensors[made].shape);
              });
     }
-    if (!WorksWithinChannels(op)) return false;
-    return op.attributes.has_reshape() ? LastOf(made) % channels == 0
-                                       : LastOf(made) == channels;
+    if (!MovesOrAverages(op)) return false;
+    return op.attributes.has_reshape() ? ChannelsOf(made) % channels == 0
+                                       : ChannelsOf(made) == channels;
   }
 
   void Visit(const Op& op) {
@@ -140,14 +168,14 @@ class Finder {
       if (channels_[read] > 0 && !ReadsChannels(op, channels_[read])) {
         fixed_[read] = true;
       }
-      channels_[op.outputs[0]] = LastOf(op.outputs[0]);
-      if (!HasNoUpperLimit(op)) fixed_[op.outputs[0]] = true;
+      channels_[op.outputs[0]] = ChannelsOf(op.outputs[0]);
+      if (!LimitsPass(op)) fixed_[op.outputs[0]] = true;
       return;
     }
     if (!op.inputs.empty() && op.inputs[0] != kNoTensor && PassesOn(op)) {
       const TensorId made = op.outputs[0];
       channels_[made] = channels_[op.inputs[0]];
-      const size_t operands = op.attributes.has_add() ? op.inputs.size() : 1;
+      const size_t operands = Joins(op) ? op.inputs.size() : 1;
       for (size_t i = 0; i < operands; ++i) Join(op.inputs[i], made);
       return;
     }
@@ -157,6 +185,7 @@ class Finder {
   }
 
   const Graph& graph_;
+  const bool one_factor_;
   std::vector<TensorId> parent_;
   std::vector<int64_t> channels_;  // By tensor; 0: in no space.
   std::vector<bool> fixed_;
@@ -198,7 +227,11 @@ int64_t MadeChannel(const Graph& graph, const Op& layer, int64_t index) {
 }  // namespace
 
 std::vector<ChannelSpace> ChannelSpaces(const Graph& graph) {
-  return Finder(graph).Run();
+  return Finder(graph, Factors::kPerChannel).Run();
+}
+
+std::vector<ChannelSpace> UniformSpaces(const Graph& graph) {
+  return Finder(graph, Factors::kOne).Run();
 }
 
 int64_t ReadChannel(const Graph& graph, const Op& consumer,
@@ -213,21 +246,24 @@ int64_t ReadChannel(const Graph& graph, const Op& consumer,
 
 void ScaleChannels(const ChannelSpace& space, absl::Span<const double> factors,
                    Graph& graph) {
+  const auto factor_of = [&](int64_t channel) {
+    return factors[channel % space.channels];
+  };
   for (const int32_t index : space.producers) {
     const Op& op = graph.ops[index];
     std::vector<float> weights =
         *FloatConstantValues(graph.tensors[op.inputs[1]]);
     for (int64_t i = 0; i < std::ssize(weights); ++i) {
       weights[i] =
-          static_cast<float>(weights[i] / factors[MadeChannel(graph, op, i)]);
+          static_cast<float>(weights[i] / factor_of(MadeChannel(graph, op, i)));
     }
     SetConstant(index, 1, weights, graph);
     const Op& now = graph.ops[index];
     if (now.inputs.size() < 3 || now.inputs[2] == kNoTensor) continue;
     std::vector<float> bias =
         *FloatConstantValues(graph.tensors[now.inputs[2]]);
-    for (size_t c = 0; c < bias.size(); ++c) {
-      bias[c] = static_cast<float>(bias[c] / factors[c]);
+    for (int64_t c = 0; c < std::ssize(bias); ++c) {
+      bias[c] = static_cast<float>(bias[c] / factor_of(c));
     }
     SetConstant(index, 2, bias, graph);
   }
@@ -237,7 +273,7 @@ void ScaleChannels(const ChannelSpace& space, absl::Span<const double> factors,
         *FloatConstantValues(graph.tensors[op.inputs[1]]);
     for (int64_t i = 0; i < std::ssize(weights); ++i) {
       weights[i] = static_cast<float>(
-          weights[i] * factors[ReadChannel(graph, op, space, i)]);
+          weights[i] * factor_of(ReadChannel(graph, op, space, i)));
     }
     SetConstant(index, 1, weights, graph);
   }

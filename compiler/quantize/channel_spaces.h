@@ -27,10 +27,15 @@ struct ChannelSpace {
 // limit, which would be another one for each channel.
 std::vector<ChannelSpace> ChannelSpaces(const Graph& graph);
 
+// The same for one factor of all values, with which more commutes: limits (to
+// be divided, too), groups, concatenations, transpositions, means. Spaces have
+// one channel.
+std::vector<ChannelSpace> UniformSpaces(const Graph& graph);
+
 // Divides channel c of the space's tensors by factors[c] > 0: in the weights
 // and biases of its producers, and back in the weights of its consumers. The
-// graph computes the same, up to the rounding of floats; constants that others
-// read are copied.
+// graph computes the same, up to the rounding of floats and to limits, which
+// stay as they are; constants that others read are copied.
 void ScaleChannels(const ChannelSpace& space, absl::Span<const double> factors,
                    Graph& graph);
 

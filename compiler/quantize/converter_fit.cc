@@ -17,6 +17,8 @@ constexpr int64_t kFewestRows = 512;
 constexpr int kRounds = 3;
 // Each gain that is tried is larger than the one before by a fifth.
 constexpr int32_t kGainSteps = 5;
+// Of them, every so many are tried first.
+constexpr int64_t kGainStride = 4;
 // Fewer results do not tell a scale from an offset.
 constexpr double kFewestResults = 16;
 constexpr double kInt16 = 32767;
@@ -235,9 +237,25 @@ v1::Converter ConverterFit::Best() const {
   // Larger gains leave no codes but -1 and 0.
   const auto most = static_cast<int32_t>(
       std::min<int64_t>(layer_.engine.max_gain(), largest));
+  std::vector<int32_t> gains;
   for (int64_t gain = 1; gain <= most; gain += gain / kGainSteps + 1) {
-    Fitted fitted = FitGain(static_cast<int32_t>(gain));
-    if (fitted.error < best.error) best = std::move(fitted);
+    gains.push_back(static_cast<int32_t>(gain));
+  }
+  // The error falls up to some gain and rises from there: few of them first,
+  // then those around the best.
+  const auto count = std::ssize(gains);
+  int64_t at = 0;
+  const auto try_gain = [&](int64_t i) {
+    Fitted fitted = FitGain(gains[i]);
+    if (!(fitted.error < best.error)) return;
+    best = std::move(fitted);
+    at = i;
+  };
+  for (int64_t i = 0; i < count; i += kGainStride) try_gain(i);
+  const int64_t middle = at;
+  for (int64_t i = std::max<int64_t>(middle - kGainStride + 1, 0);
+       i < std::min(middle + kGainStride, count); ++i) {
+    if (i != middle) try_gain(i);
   }
   return std::move(best.converter);
 }

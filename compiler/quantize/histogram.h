@@ -22,6 +22,8 @@ class Histogram {
   static constexpr int kBins = 1024;
   // Values that are kept; more are counted.
   static constexpr int64_t kFewValues = 256;
+  // Readers of a message believe in so many empty bins in a row.
+  static constexpr uint64_t kMostEmpty = 1 << 20;
 
   // Finite values only.
   void Add(absl::Span<const float> values);

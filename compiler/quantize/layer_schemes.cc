@@ -240,6 +240,13 @@ v1::QuantizationNeeds NeedsWith(v1::ElementType activations,
   return needs;
 }
 
+v1::QuantizeOptions WithHeldNeeds(v1::QuantizeOptions options) {
+  const v1::ElementType activations =
+      ActivationsOf(options.config(), options.needs());
+  *options.mutable_needs() = NeedsWith(activations, options.needs());
+  return options;
+}
+
 bool MayBeWide(v1::ElementType activations,
                const v1::QuantizationNeeds& needs) {
   return activations == v1::INT16 && needs.activations() != v1::INT16;

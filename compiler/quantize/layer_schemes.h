@@ -8,6 +8,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/scales.h"
 #include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::compiler {
@@ -26,6 +27,9 @@ v1::ElementType ActivationsOf(const v1::QuantizationConfig& config,
 // engines, so all hold but converters, whose results are INT8.
 v1::QuantizationNeeds NeedsWith(v1::ElementType activations,
                                 v1::QuantizationNeeds needs);
+
+// With the needs that hold for the activations that the options ask for.
+v1::QuantizeOptions WithHeldNeeds(v1::QuantizeOptions options);
 
 // Whether layers may have sums of 64 bits: those of INT16, not on engines.
 bool MayBeWide(v1::ElementType activations, const v1::QuantizationNeeds& needs);

@@ -10,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "ops/cpu_path.h"
 
@@ -26,6 +27,16 @@ struct RefineOptions {
   bool rounds_down = false;
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;
 };
+
+RefineOptions RefineOptionsOf(const v1::QuantizeOptions& options,
+                              std::vector<v1::LayerScheme> schemes,
+                              ops::CpuPath cpu_path);
+
+// Whether the integer op has weights that are fitted to samples.
+bool IsFitted(const Graph& quantized, const Op& op);
+
+// Gives layers that correct their bias, or round by it, one of 0.
+void AddMissingBiases(const RefineOptions& options, Graph& quantized);
 
 // Walks from layer to layer through a float graph and the quantized graph made
 // of it, both on the same samples, and chooses each layer's integers by what

@@ -1,10 +1,13 @@
 #include "compiler/quantize/sample_batch.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/ir/buffer_layout.h"
+#include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/tensor_views.h"
 #include "ops/evaluate.h"
 
@@ -16,6 +19,11 @@ int64_t BytesOf(const Tensor& tensor) {
 }
 
 }  // namespace
+
+int64_t SamplesWithin(const Graph& graph, int64_t bytes) {
+  const int64_t of_one = LayOutBuffers(graph, /*keep_all=*/false).bytes;
+  return std::max<int64_t>(bytes / std::max<int64_t>(of_one, 1), 1);
+}
 
 SampleBatch::SampleBatch(const Graph& graph, int64_t samples,
                          ops::CpuPath cpu_path,
@@ -40,7 +48,7 @@ SampleBatch::SampleBatch(const Graph& graph, int64_t samples,
 
 void SampleBatch::Allocate(TensorId tensor) {
   const int64_t bytes = BytesOf(graph_.tensors[tensor]) * samples_;
-  values_[tensor] = Buffer(new char[bytes]);
+  values_[tensor] = {std::shared_ptr<char[]>(new char[bytes]), bytes};
 }
 
 void SampleBatch::Change(
@@ -49,8 +57,8 @@ void SampleBatch::Change(
   const int64_t bytes = BytesOf(graph_.tensors[tensor]) * samples_;
   const Buffer before = values_[tensor];
   Allocate(tensor);
-  std::memcpy(values_[tensor].get(), before.get(), bytes);
-  change(values_[tensor].get(), bytes);
+  std::memcpy(values_[tensor].values.get(), before.values.get(), bytes);
+  change(values_[tensor].values.get(), bytes);
 }
 
 absl::Status SampleBatch::SetInput(TensorId input, int64_t sample,
@@ -62,7 +70,7 @@ absl::Status SampleBatch::SetInput(TensorId input, int64_t sample,
                      bytes.size(), " bytes; its shape and type need ", one));
   }
   if (one > 0) {
-    std::memcpy(values_[input].get() + sample * one, bytes.data(),
+    std::memcpy(values_[input].values.get() + sample * one, bytes.data(),
                 bytes.size());
   }
   return absl::OkStatus();
@@ -81,7 +89,7 @@ absl::Status SampleBatch::SetInputs(const CalibrationSamples& samples) {
 const char* SampleBatch::value(TensorId tensor, int64_t sample) const {
   const Tensor& of = graph_.tensors[tensor];
   if (of.is_constant()) return of.data->data();
-  return values_[tensor].get() + sample * BytesOf(of);
+  return values_[tensor].values.get() + sample * BytesOf(of);
 }
 
 absl::Status SampleBatch::RunApart(
@@ -92,7 +100,7 @@ absl::Status SampleBatch::RunApart(
   EK_ASSIGN_OR_RETURN(const auto prepared,
                       ops::Prepare(op.attributes, inputs, {type}),
                       absl::StrCat("op ", op.id));
-  const Buffer values(new char[BytesOf(result)]);
+  const std::unique_ptr<char[]> values(new char[BytesOf(result)]);
   for (int64_t sample = 0; sample < samples_; sample += step) {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId id = op.inputs[i];
@@ -130,7 +138,7 @@ absl::Status SampleBatch::Run(int32_t index) {
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const TensorId id = op.outputs[i];
       outputs[i].data =
-          values_[id].get() + sample * BytesOf(graph_.tensors[id]);
+          values_[id].values.get() + sample * BytesOf(graph_.tensors[id]);
     }
     EK_RETURN_IF_ERROR(prepared->Run(inputs, outputs, cpu_path_),
                        absl::StrCat("op ", op.id));
@@ -143,7 +151,7 @@ void SampleBatch::Release(int32_t index) {
        {&graph_.ops[index].inputs, &graph_.ops[index].outputs}) {
     for (const TensorId id : *ids) {
       if (id == kNoTensor || id >= std::ssize(last_reader_)) continue;
-      if (last_reader_[id] == index) values_[id] = nullptr;
+      if (last_reader_[id] == index) values_[id] = {};
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,12 +16,21 @@
 
 namespace edgekiln::compiler {
 
+// As many samples as a batch of `graph` holds in about `bytes`, at least one.
+int64_t SamplesWithin(const Graph& graph, int64_t bytes);
+
 // Runs a graph op by op, each on all samples, so that constants of an op can be
 // chosen by what the ops before it made of these. A value lives from the op
 // that makes it to the last one that reads it. A copy goes its own way from
 // where it was made. Not thread-safe.
 class SampleBatch {
  public:
+  // Values of one tensor, of all samples.
+  struct Buffer {
+    std::shared_ptr<char[]> values;  // Null: not alive.
+    int64_t bytes = 0;
+  };
+
   // `graph` must outlive it; ops that have not been run may change in their
   // attributes and constants, and tensors may be added. `kept` stay alive, as
   // the graph's outputs do.
@@ -38,6 +48,14 @@ class SampleBatch {
 
   // Goes on with the first `count` samples only.
   void Limit(int64_t count) { samples_ = std::min(samples_, count); }
+
+  // Values of a tensor that is alive, to hand to a batch of as many samples.
+  // Nobody changes them.
+  const Buffer& Share(TensorId tensor) const { return values_[tensor]; }
+  // In place of Run() of the op that makes the tensor.
+  void Adopt(TensorId tensor, Buffer values) {
+    values_[tensor] = std::move(values);
+  }
 
   // Of all inputs; there are as many samples.
   absl::Status SetInputs(const CalibrationSamples& samples);
@@ -60,15 +78,13 @@ class SampleBatch {
   const Graph& graph() const { return graph_; }
 
  private:
-  using Buffer = std::shared_ptr<char[]>;
-
   void Allocate(TensorId tensor);
 
   const Graph& graph_;
   int64_t samples_;
   const ops::CpuPath cpu_path_;
   std::vector<int32_t> last_reader_;  // By tensor: op index; -1: is kept.
-  std::vector<Buffer> values_;        // By tensor; null: not alive.
+  std::vector<Buffer> values_;        // By tensor.
 };
 
 }  // namespace edgekiln::compiler

@@ -264,5 +264,41 @@ return %y
   EXPECT_TRUE(absl::StrContains(detail->where, "adc")) << detail->where;
 }
 
+// int8 ends at -7, where int16 with zero point 0 would go on to -56.75.
+TEST(UnquantizedRangesTest, Int16SaturatesWhereTheIntegersDid) {
+  const absl::StatusOr<Graph> graph = ParseGraph(R"(
+%x : int8[1,2] scale 0.5 zero -3 = input
+%w : int8[2,2] scale 0.25 zero 0 = constant [40, -80, 100, 30]
+%y : int8[1,2] scale 0.25 zero -100 = fully_connected(%x, %w) id fc
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::StatusOr<FloatForm> form = Unquantize(*graph);
+  ASSERT_TRUE(form.ok()) << form.status();
+  ASSERT_TRUE(form->ranges.has_value());
+  for (const bool wide : {true, false}) {
+    v1::QuantizeOptions options;
+    if (wide) {
+      options.mutable_config()->set_activations(
+          v1::QuantizationConfig::ACTIVATIONS_INT16);
+    }
+    const auto network =
+        Quantize(form->graph, options, {.statistics = *form->ranges});
+    ASSERT_TRUE(network.ok()) << network.status();
+    bool found = false;
+    for (const Op& op : network->graph.ops) {
+      if (!op.attributes.has_fully_connected()) continue;
+      found = true;
+      const v1::Clamp& clamp = op.attributes.fully_connected().clamp();
+      EXPECT_EQ(clamp.has_min(), wide);
+      EXPECT_EQ(clamp.has_max(), wide);
+      if (!wide) continue;
+      EXPECT_EQ(clamp.min(), -7);
+      EXPECT_EQ(clamp.max(), 56.75f);
+    }
+    EXPECT_TRUE(found);
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler

@@ -1,0 +1,80 @@
+#include "compiler/quantize/fit_memo.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "compiler/ir/buffer_layout.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+std::vector<TensorId> AllTensors(const Graph& graph) {
+  std::vector<TensorId> all;
+  for (TensorId id = 0; id < std::ssize(graph.tensors); ++id) all.push_back(id);
+  return all;
+}
+
+}  // namespace
+
+FitMemo::FitMemo(const Graph& graph, CalibrationSamples fitted,
+                 CalibrationSamples judged, ops::CpuPath cpu_path,
+                 int64_t most_bytes)
+    : graph_(graph),
+      fitted_(std::move(fitted)),
+      judged_(std::move(judged)),
+      cpu_path_(cpu_path),
+      most_bytes_(most_bytes),
+      keeps_real_(LayOutBuffers(graph, /*keep_all=*/true).bytes <=
+                  most_bytes / std::max<int64_t>(fitted_.size(), 1)) {}
+
+const FitMemo::Entry* FitMemo::Find(const Fingerprint& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  Kept& kept = found->second;
+  if (kept.bytes > 0) by_use_.splice(by_use_.end(), by_use_, kept.used);
+  return &kept.entry;
+}
+
+void FitMemo::Add(const Fingerprint& key, Entry entry) {
+  Kept& kept = entries_[key];
+  if (kept.bytes > 0) {
+    by_use_.erase(kept.used);
+    bytes_ -= kept.bytes;
+  }
+  kept.entry = std::move(entry);
+  kept.bytes = 0;
+  for (const auto& [input, constant] : kept.entry.constants) {
+    kept.bytes += static_cast<int64_t>(constant.data->size());
+  }
+  for (const Values* values : {&kept.entry.fitted, &kept.entry.judged}) {
+    for (const SampleBatch::Buffer& buffer : *values) {
+      kept.bytes += buffer.bytes;
+    }
+  }
+  if (kept.bytes == 0) return;
+  kept.used = by_use_.insert(by_use_.end(), key);
+  bytes_ += kept.bytes;
+  while (bytes_ > most_bytes_) {
+    const auto oldest = entries_.find(by_use_.front());
+    bytes_ -= oldest->second.bytes;
+    entries_.erase(oldest);
+    by_use_.pop_front();
+  }
+}
+
+absl::StatusOr<SampleBatch*> FitMemo::RealBefore(int32_t index) {
+  if (!real_ || (!keeps_real_ && index < next_real_)) {
+    real_.emplace(graph_, fitted_.size(), cpu_path_,
+                  keeps_real_ ? AllTensors(graph_) : std::vector<TensorId>());
+    EK_RETURN_IF_ERROR(real_->SetInputs(fitted_));
+    next_real_ = 0;
+  }
+  for (; next_real_ < index; ++next_real_) {
+    EK_RETURN_IF_ERROR(real_->Run(next_real_));
+    real_->Release(next_real_);
+  }
+  return &*real_;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,94 @@
+#ifndef EK_COMPILER_QUANTIZE_FIT_MEMO_H_
+#define EK_COMPILER_QUANTIZE_FIT_MEMO_H_
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/fingerprint.h"
+#include "compiler/ir/graph.h"
+#include "compiler/quantize/bias_correction.h"
+#include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/layer_weights.h"
+#include "compiler/quantize/sample_batch.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "ops/cpu_path.h"
+
+namespace edgekiln::compiler {
+
+// What fitting the layers of one float graph gave, for further networks that
+// are made of it by other schemes and fitted to the same samples. Layers that
+// read the same values in the same way become the same, so that two networks
+// share everything up to the first layer in which they differ.
+//
+// Only weights are shared further: those of a layer under a scheme are fitted
+// where the layer comes first. Not thread-safe.
+class FitMemo {
+ public:
+  using Values = std::vector<SampleBatch::Buffer>;  // By output of an op.
+
+  // What an op of a quantized graph became.
+  struct Entry {
+    // Constants and attributes that fitting sets: of ops with weights.
+    std::vector<std::pair<size_t, Tensor>> constants;  // By input.
+    v1::OpAttributes attributes;
+    // On fitted and judged samples.
+    Values fitted;
+    Values judged;
+  };
+
+  // `graph` must outlive it. Networks are fitted to `fitted` and run on
+  // `judged`, too. All entries together take up to `most_bytes`, and the values
+  // of the float graph as much again.
+  FitMemo(const Graph& graph, CalibrationSamples fitted,
+          CalibrationSamples judged, ops::CpuPath cpu_path, int64_t most_bytes);
+
+  // Null: not known. Lives until the next call.
+  const Entry* Find(const Fingerprint& key);
+  // Entries that were not used for long are dropped.
+  void Add(const Fingerprint& key, Entry entry);
+
+  // Of all that decides what an op becomes.
+  Fingerprint KeyOf(const std::string& text) { return fingerprinter_.Of(text); }
+
+  // By layer, scheme, and the quantizations of what it reads and makes.
+  std::map<Fingerprint, LayerWeights>& weights() { return weights_; }
+  // By op of the float graph: with all real results.
+  std::map<int32_t, BiasCorrection>& corrections() { return corrections_; }
+
+  const CalibrationSamples& judged() const { return judged_; }
+
+  // The float graph, run on the fitted samples up to graph().ops[index - 1], of
+  // which what later ops read is alive.
+  absl::StatusOr<SampleBatch*> RealBefore(int32_t index);
+
+ private:
+  struct Kept {
+    Entry entry;
+    int64_t bytes = 0;
+    std::list<Fingerprint>::iterator used;
+  };
+  const Graph& graph_;
+  const CalibrationSamples fitted_;
+  const CalibrationSamples judged_;
+  const ops::CpuPath cpu_path_;
+  const int64_t most_bytes_;
+  const bool keeps_real_;  // All values of the float graph.
+  std::optional<SampleBatch> real_;
+  int32_t next_real_ = 0;
+  Fingerprinter fingerprinter_;
+  std::map<Fingerprint, LayerWeights> weights_;
+  std::map<int32_t, BiasCorrection> corrections_;
+  std::map<Fingerprint, Kept> entries_;
+  std::list<Fingerprint> by_use_;  // The oldest first.
+  int64_t bytes_ = 0;
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_FIT_MEMO_H_

@@ -1,0 +1,170 @@
+#include "compiler/quantize/layer_constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "compiler/quantize/converter_fit.h"
+#include "compiler/quantize/layer_schemes.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+void SetConverterForm(const v1::Numerics::Converter& engine, Op& quantized) {
+  quantized.inputs.resize(2);
+  v1::Converter& form = *quantized.attributes.mutable_converter();
+  form.set_gain(1);
+  form.set_min(engine.min());
+  form.set_max(engine.max());
+  form.add_scale(0);
+  form.add_offset(0);
+}
+
+}  // namespace
+
+absl::Status NotQuantizable(const Op& op, std::string what, std::string limit,
+                            std::string fix) {
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.fault = Fault::kUser,
+       .reason = "OP_NOT_QUANTIZABLE",
+       .what = std::move(what),
+       .where = absl::StrCat("layer ", op.id, " (", op.kind(),
+                             op.name.empty() ? "" : ", ", op.name, ")"),
+       .limit = std::move(limit),
+       .fix = std::move(fix)});
+}
+
+ConstantData FormOf(const ConstantData& data, int64_t bytes) {
+  return ConstantData::Borrowed(data->substr(0, bytes));
+}
+
+absl::Status LayerConstants::Set(const Op& op, int axis,
+                                 const v1::LayerScheme& scheme,
+                                 const v1::Numerics::Converter* converter,
+                                 Op& quantized) {
+  const Tensor& weights = source_.tensors[op.inputs[1]];
+  const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+  const std::vector<float> values = *FloatConstantValues(weights);
+  std::vector<float> bias;
+  if (has_bias) bias = *FloatConstantValues(source_.tensors[op.inputs[2]]);
+  if (!AllFinite(values) || !AllFinite(bias)) {
+    return NotQuantizable(op, "the weights or the bias hold infinity or NaN",
+                          "finite weights", "train or export again");
+  }
+  std::vector<float> offsets;
+  if (converter != nullptr) {
+    offsets = std::exchange(bias, {});
+    offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
+  } else if (rounds_down_ || rules_.activations == v1::INT16) {
+    // Without a bias, the sums of int16 are of 64 bits.
+    bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
+  }
+  RealWeights real = {.weights = values,
+                      .channels = weights.shape[axis],
+                      .bias = bias,
+                      .axis = axis,
+                      .input_scale = quantizations_.Of(op.inputs[0]).scale[0],
+                      .activations = rules_.activations,
+                      .may_be_wide = MayBeWide(rules_.activations, needs_)};
+  if (converter == nullptr) {
+    SetResultScale(quantizations_.Of(op.outputs[0]), rules_, rounds_down_,
+                   real);
+  }
+  for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
+    real.inner *= weights.shape[i];
+  }
+  // Without moments: nothing has been run yet.
+  LayerWeights integers =
+      QuantizeWeights(real, scheme.per_tensor() == v1::ON,
+                      {.form = scheme.weights(),
+                       .range = scheme.weight_range(),
+                       .channels_per_scale = scheme.channels_per_scale(),
+                       .power_of_two = rules_.power_of_two});
+  quantized.inputs[1] =
+      AddConstant(weights, v1::INT8, std::move(integers.weights),
+                  ConstantData(std::move(integers.weight_data)));
+  if (converter != nullptr) {
+    SetConverter(*converter, op, real, offsets, quantized);
+    return absl::OkStatus();
+  }
+  if (bias.empty()) return absl::OkStatus();
+  Tensor like;
+  if (has_bias) {
+    like = source_.tensors[op.inputs[2]];
+  } else {
+    like.name = absl::StrCat(weights.name, ".bias");
+    like.shape = {weights.shape[axis]};
+    quantized.inputs.resize(3, kNoTensor);
+  }
+  quantized.inputs[2] =
+      AddConstant(like, integers.bias_type, std::move(integers.bias),
+                  ConstantData(std::move(integers.bias_data)));
+  return absl::OkStatus();
+}
+
+// Of `quantized`, whose weights are there.
+void LayerConstants::SetConverter(const v1::Numerics::Converter& engine,
+                                  const Op& op, const RealWeights& real,
+                                  absl::Span<const float> bias, Op& quantized) {
+  quantized.inputs.resize(2);
+  const ConvertedLayer layer =
+      ConvertedLayerOf(engine, op, real.input_scale,
+                       *result_.tensors[quantized.inputs[1]].quantization,
+                       quantizations_.Of(op.outputs[0]), bias);
+  const RealRange seen = quantizations_.SeenOf(op.outputs[0])->all();
+  *quantized.attributes.mutable_converter() = ConverterWithoutSamples(
+      layer, std::max(std::abs(seen.low), std::abs(seen.high)));
+}
+
+void LayerConstants::SetForm(const Op& op, int axis,
+                             const v1::LayerScheme& scheme,
+                             const v1::Numerics::Converter* converter,
+                             Op& quantized) {
+  const Tensor& weights = source_.tensors[op.inputs[1]];
+  const auto count = scheme.per_tensor() == v1::ON
+                         ? size_t{1}
+                         : static_cast<size_t>(weights.shape[axis]);
+  Quantization scales = {.scale = std::vector<float>(count, 1.0f / 128),
+                         .zero_point = std::vector<int32_t>(count, 0),
+                         .axis = axis};
+  quantized.inputs[1] = ConstantForm(weights, v1::INT8, scales, 1);
+  const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+  if (converter != nullptr) {
+    SetConverterForm(*converter, quantized);
+  } else if (has_bias) {
+    scales.axis = 0;
+    quantized.inputs[2] = ConstantForm(source_.tensors[op.inputs[2]], v1::INT32,
+                                       std::move(scales), 4);
+  }
+}
+
+TensorId LayerConstants::ConstantForm(const Tensor& source,
+                                      v1::ElementType type, Quantization scales,
+                                      int64_t element_bytes) {
+  const auto [form, is_new] = forms_.try_emplace(
+      {source.name, type, scales.axis, scales.scale.size()}, kNoTensor);
+  if (is_new) {
+    form->second =
+        AddConstant(source, type, std::move(scales),
+                    FormOf(source.data, element_bytes * source.num_elements()));
+  }
+  return form->second;
+}
+
+TensorId LayerConstants::AddConstant(const Tensor& like, v1::ElementType type,
+                                     Quantization quantization,
+                                     ConstantData data) {
+  Tensor tensor = like;
+  tensor.name = names_.TensorName(absl::StrCat(like.name, ".int"));
+  tensor.type = type;
+  tensor.quantization = std::move(quantization);
+  tensor.data = std::move(data);
+  result_.tensors.push_back(std::move(tensor));
+  return static_cast<TensorId>(result_.tensors.size()) - 1;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,81 @@
+#ifndef EK_COMPILER_QUANTIZE_LAYER_CONSTANTS_H_
+#define EK_COMPILER_QUANTIZE_LAYER_CONSTANTS_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/layer_weights.h"
+#include "compiler/quantize/scales.h"
+#include "compiler/quantize/tensor_quantizations.h"
+#include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+// OP_NOT_QUANTIZABLE, a user error that names the op.
+absl::Status NotQuantizable(const Op& op, std::string what, std::string limit,
+                            std::string fix);
+
+// The first `bytes` of `data`, as a form of it (QuantizedForm()).
+ConstantData FormOf(const ConstantData& data, int64_t bytes);
+
+// The integer weights, biases and converters of the layers of a float graph,
+// before anything is fitted to samples. Not thread-safe.
+class LayerConstants {
+ public:
+  // All references must outlive this. Constants are added to `result`, of which
+  // `names` are free.
+  LayerConstants(const Graph& source, const v1::QuantizationNeeds& needs,
+                 ScaleRules rules, const TensorQuantizations& quantizations,
+                 FreshNames& names, Graph& result)
+      : source_(source),
+        needs_(needs),
+        rules_(rules),
+        rounds_down_(needs.rounding() == v1::FLOOR),
+        quantizations_(quantizations),
+        names_(names),
+        result_(result) {}
+
+  // Sets those of `quantized`, the integer form of the float `op`, whose
+  // weights have their channels along `axis`. Its biases depend on the scale of
+  // its input, so they are not shared between ops. With a converter there is no
+  // bias: its offsets hold it. UNIMPLEMENTED if weights or bias are not finite.
+  absl::Status Set(const Op& op, int axis, const v1::LayerScheme& scheme,
+                   const v1::Numerics::Converter* converter, Op& quantized);
+
+  // The same, with made-up scales and without reading a weight. Ops with the
+  // same weights share their form: should a mask keep them all float, they have
+  // one constant, too.
+  void SetForm(const Op& op, int axis, const v1::LayerScheme& scheme,
+               const v1::Numerics::Converter* converter, Op& quantized);
+
+ private:
+  void SetConverter(const v1::Numerics::Converter& engine, const Op& op,
+                    const RealWeights& real, absl::Span<const float> bias,
+                    Op& quantized);
+  TensorId ConstantForm(const Tensor& source, v1::ElementType type,
+                        Quantization scales, int64_t element_bytes);
+  TensorId AddConstant(const Tensor& like, v1::ElementType type,
+                       Quantization quantization, ConstantData data);
+
+  const Graph& source_;
+  const v1::QuantizationNeeds& needs_;
+  const ScaleRules rules_;
+  const bool rounds_down_;
+  const TensorQuantizations& quantizations_;
+  FreshNames& names_;
+  Graph& result_;
+  // Forms of weights and biases, by float tensor, type, axis and number of
+  // scales.
+  std::map<std::tuple<std::string, v1::ElementType, int32_t, size_t>, TensorId>
+      forms_;
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_LAYER_CONSTANTS_H_

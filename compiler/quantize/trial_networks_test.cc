@@ -1,0 +1,139 @@
+#include "compiler/quantize/trial_networks.h"
+
+#include <string>
+#include <vector>
+
+#include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/testing/random_samples.h"
+#include "compiler/quantize/testing/splat.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Two branches that are added, so that a layer's operands come from layers of
+// different forms.
+constexpr char kBranches[] = R"(
+%x : float32[1,6,6,2] = input
+%w : float32[4,3,3,2] = constant splat 0.25
+%h : float32[1,6,6,4] = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1 pad_top 1 pad_bottom 1 pad_left 1 pad_right 1} clamp {min 0}} id left
+%u : float32[4,1,1,2] = constant splat 0.25
+%g : float32[1,6,6,4] = conv2d(%x, %u) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id right
+%a : float32[1,6,6,4] = add(%h, %g) {} id sum
+%p : float32[1,1,1,4] = average_pool2d(%a) {kernel_h 6 kernel_w 6 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id pool
+%f : float32[1,4] = reshape(%p) id flat
+%v : float32[3,4] = constant splat 0.1
+%y : float32[1,3] = fully_connected(%f, %v) id dense
+return %y
+)";
+
+constexpr char kQuickly[] =
+    "ranges { method: PERCENTILE } scheme { rounding: NEAREST } ";
+constexpr char kNotEqualized[] = "equalization: OFF ";
+constexpr char kConverting[] =
+    "ops { op: 'conv2d' narrower { weight_values: WEIGHTS_TERNARY"
+    "  converter { min: -32 max: 31 max_gain: 4096 max_shift: 15 } } }";
+
+std::string TernaryRule(const std::string& layer) {
+  return "layers { layer: '" + layer + "' scheme { weights: TERNARY } } ";
+}
+
+class TrialNetworksTest : public testing::TestWithParam<const char*> {
+ protected:
+  TrialNetworksTest()
+      : graph_(WithRandomWeights(ParseWithSplats(kBranches))),
+        chunks_(RandomSamples(graph_, InOrder(24), 24)),
+        statistics_(*Calibrate(graph_, chunks_)) {}
+
+  v1::QuantizeOptions Options(const std::string& layers) const {
+    v1::QuantizeOptions options;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        kQuickly + layers, options.mutable_config()));
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        GetParam(), options.mutable_needs()));
+    return options;
+  }
+
+  std::unique_ptr<TrialNetworks> Create(int64_t memo_bytes,
+                                        const std::string& first = "") const {
+    CalibrationSamples fitted = *CalibrationSamples::Create(graph_, chunks_);
+    CalibrationSamples judged = fitted;
+    fitted.Limit(16);
+    judged.Keep(16, 1);
+    auto trials = TrialNetworks::Create(
+        graph_, Options(first), {.statistics = statistics_, .samples = chunks_},
+        fitted, judged, memo_bytes);
+    EXPECT_TRUE(trials.ok()) << trials.status();
+    return *std::move(trials);
+  }
+
+  static std::string Bytes(const TrialNetworks::Trial& trial) {
+    std::string bytes = GraphToProto(trial.graph).SerializeAsString();
+    bytes.append(reinterpret_cast<const char*>(trial.values.data()),
+                 trial.values.size() * sizeof(float));
+    return bytes;
+  }
+
+  const Graph graph_;
+  const std::vector<v1::Chunk> chunks_;
+  const v1::CalibrationStatistics statistics_;
+};
+
+// But for equalizing, which looks at all samples or at those that are fitted
+// to.
+TEST_P(TrialNetworksTest, TheFirstIsWhatQuantizeMakes) {
+  for (const std::string& layers : {std::string(), TernaryRule("left")}) {
+    v1::QuantizeOptions options = Options(kNotEqualized + layers);
+    const auto trial =
+        Create(kTrialMemoBytes, kNotEqualized)->Try(options.config(), "y.int8");
+    ASSERT_TRUE(trial.ok()) << trial.status();
+    EXPECT_EQ(trial->values.size(), 8u * 3);
+    options.mutable_config()->set_samples(16);
+    const auto network = Quantize(
+        graph_, options, {.statistics = statistics_, .samples = chunks_});
+    ASSERT_TRUE(network.ok()) << network.status();
+    EXPECT_EQ(GraphToProto(trial->graph).SerializeAsString(),
+              GraphToProto(network->graph).SerializeAsString());
+  }
+}
+
+// Each layer is ternary first where all others are not, so that its weights are
+// the same with and without the networks between.
+TEST_P(TrialNetworksTest, WhatIsSharedChangesNothing) {
+  const std::vector<std::string> alone = {
+      "", TernaryRule("left"), TernaryRule("right"), TernaryRule("dense")};
+  const std::vector<std::string> together = {
+      TernaryRule("left") + TernaryRule("right"),
+      TernaryRule("left") + TernaryRule("dense"),
+      TernaryRule("right") + TernaryRule("dense"),
+      TernaryRule("left") + TernaryRule("right") + TernaryRule("dense"), ""};
+  std::vector<std::string> all = alone;
+  all.insert(all.end(), together.begin(), together.end());
+  const auto shared = Create(kTrialMemoBytes);
+  const auto forgetful = Create(1);
+  for (const std::string& layers : all) {
+    const v1::QuantizationConfig config = Options(layers).config();
+    const auto apart = Create(1);
+    for (const std::string& first : alone) {
+      ASSERT_TRUE(apart->Try(Options(first).config(), "y.int8").ok());
+    }
+    const auto expected = apart->Try(config, "y.int8");
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    for (TrialNetworks* trials : {shared.get(), forgetful.get()}) {
+      const auto trial = trials->Try(config, "y.int8");
+      ASSERT_TRUE(trial.ok()) << trial.status();
+      EXPECT_EQ(Bytes(*trial), Bytes(*expected)) << layers;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TrialNetworksTest,
+                         testing::Values("", kConverting),
+                         [](const auto& info) {
+                           return info.index == 0 ? std::string("Factors")
+                                                  : std::string("Converters");
+                         });
+
+}  // namespace
+}  // namespace edgekiln::compiler
