@@ -3,15 +3,20 @@
 
 // Things of known size, of which those used last are kept.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
-#include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
+
+#include "base/digest.h"
 
 namespace edgekiln {
 
-// Value is a pointer of some kind; an empty one stands for nothing. Not
-// thread-safe.
+// Key is a std::string or a Digest, Value is a pointer of some kind; an empty
+// one stands for nothing. Not thread-safe.
 template <typename Key, typename Value>
 class SizedLru {
  public:
@@ -61,6 +66,16 @@ class SizedLru {
     Value value;
     int64_t bytes = 0;
   };
+  struct Hash {
+    size_t operator()(const std::string& key) const {
+      // Keys come from clients, who could make many that share a bucket if they
+      // knew where this program lies in memory.
+      static const char kHere = 0;
+      return std::hash<std::string>()(key) ^
+             reinterpret_cast<uintptr_t>(&kHere);
+    }
+    size_t operator()(const Digest& key) const { return (*this)(key.hash); }
+  };
 
   // Drops what was used longest ago until no more than that is left.
   void Shrink(int64_t max_bytes) {
@@ -74,7 +89,7 @@ class SizedLru {
   const int64_t max_bytes_;
   int64_t bytes_ = 0;
   std::list<Entry> entries_;  // Used last in front.
-  std::map<Key, typename std::list<Entry>::iterator> index_;
+  std::unordered_map<Key, typename std::list<Entry>::iterator, Hash> index_;
 };
 
 }  // namespace edgekiln

@@ -215,7 +215,8 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   if (line.command != Command::kJobsCancel &&
       line.command != Command::kQuarantineRelease &&
       line.command != Command::kReportDiff &&
-      line.command != Command::kReportHtml && line.names.size() > 1) {
+      line.command != Command::kReportHtml &&
+      line.command != Command::kTargetsSources && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }
   const bool one_target = line.command == Command::kInspect ||

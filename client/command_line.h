@@ -31,6 +31,7 @@ enum class Command {
   kTargetsList,
   kTargetsShow,
   kTargetsCheck,
+  kTargetsSources,
   kJobsList,
   kJobsShow,
   kJobsWatch,

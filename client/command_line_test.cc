@@ -237,6 +237,7 @@ TEST(ParseCommandLineTest, Accepts) {
       {"targets list", Command::kTargetsList, ""},
       {"targets show dla --json", Command::kTargetsShow, "json=1 names=dla"},
       {"targets check f", Command::kTargetsCheck, "names=f"},
+      {"targets sources a.c b.h", Command::kTargetsSources, "names=a.c|b.h"},
       {"jobs list --limit 5", Command::kJobsList, "limit=5"},
       {"jobs list --state active,failed --model m --target t --since 2h",
        Command::kJobsList, "states=1|2|4 of_model=m of_target=t since=2h"},

@@ -288,7 +288,8 @@ std::string GateFailureText(const GateFailure& failure) {
 std::string GateFailureFix(const GateFailure& failure) {
   if (failure.gate == nullptr) {
     return absl::StrCat(
-        "this is a bug of edgekiln: report it with the model and job ",
+        "this is a bug of edgekiln, unless the target brings kernels of its "
+        "own: report it with the model and job ",
         failure.report->job_id());
   }
   if (failure.gate->name() == kAccuracy) {

@@ -182,6 +182,12 @@ constexpr char kTargetsCheck[] = R"(Example:
       What is wrong with it, or its name and its recipes.
 )";
 
+constexpr char kTargetsSources[] = R"(Example:
+  edgekiln targets sources my_conv.c my_conv.h >> my_chip.txtpb
+      The chip brings the functions that its c_kernels call. Paths are kept as
+      they are given, and must be relative.
+)";
+
 constexpr char kJobsWatch[] =
     R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
 )";
@@ -319,6 +325,8 @@ std::string HelpFooter(Command command) {
       return kTargetsShow;
     case Command::kTargetsCheck:
       return kTargetsCheck;
+    case Command::kTargetsSources:
+      return kTargetsSources;
     case Command::kJobsWatch:
       return kJobsWatch;
     case Command::kJobsLog:

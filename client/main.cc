@@ -111,7 +111,10 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
 
 // Files can be read where no daemon can be had.
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
-  if (line.command == Command::kInit) return false;
+  if (line.command == Command::kInit ||
+      line.command == Command::kTargetsSources) {
+    return false;
+  }
   if (line.command != Command::kReportShow &&
       line.command != Command::kReportDiff &&
       line.command != Command::kReportBaseline &&
@@ -211,6 +214,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunTargetsShow(context);
     case Command::kTargetsCheck:
       return RunTargetsCheck(context);
+    case Command::kTargetsSources:
+      return RunTargetsSources(context);
     case Command::kJobsList:
       return RunJobsList(context);
     case Command::kJobsShow:

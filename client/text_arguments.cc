@@ -49,6 +49,7 @@ absl::Status CheckNamesAreText(const CommandLine& line) {
     }
   }
   const bool files = line.command == Command::kTargetsCheck ||
+                     line.command == Command::kTargetsSources ||
                      line.command == Command::kReportShow ||
                      line.command == Command::kReportDiff ||
                      line.command == Command::kReportBaseline ||

@@ -95,17 +95,6 @@ Place PlaceOf(const FirstError& error, absl::string_view text) {
   return of_value || named ? before : error.place();
 }
 
-bool IsUtf8(const std::string& text) {
-  // Of the same length, with '?' also for control characters, which are UTF-8.
-  const std::string clean = SanitizeText(text, static_cast<int>(text.size()));
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != clean[i] && static_cast<uint8_t>(text[i]) >= 0x80) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // The first string that no message can carry; absent: all can be.
 std::optional<Place> FindBadString(absl::string_view text) {
   Place place;
@@ -186,6 +175,17 @@ std::string FixFor(const std::string& message, const Descriptor& root,
 }
 
 }  // namespace
+
+bool IsUtf8(const std::string& text) {
+  // Of the same length, with '?' also for control characters, which are UTF-8.
+  const std::string clean = SanitizeText(text, static_cast<int>(text.size()));
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != clean[i] && static_cast<uint8_t>(text[i]) >= 0x80) {
+      return false;
+    }
+  }
+  return true;
+}
 
 absl::Status ParseTextMessage(
     absl::string_view text, const std::string& path, const TextFormat& format,

@@ -26,6 +26,9 @@ absl::Status ParseTextMessage(
     google::protobuf::Message& message,
     google::protobuf::TextFormat::ParseInfoTree* places = nullptr);
 
+// What strings of messages must be.
+bool IsUtf8(const std::string& text);
+
 }  // namespace edgekiln::client
 
 #endif  // EK_CLIENT_TEXT_MESSAGE_H_

@@ -131,11 +131,12 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
   EXPECT_EQ(messages.size(), 27u);
   for (const auto& [stage, files] : messages) {
     std::set<std::string> expected = {
-        "data.proto",    "error.proto",        "firmware.proto",
-        "graph.proto",   "hot_spots.proto",    "kernel_library.proto",
-        "layout.proto",  "model.proto",        "network.proto",
-        "program.proto", "quantization.proto", "stage.proto",
-        "target.proto",  "tiling.proto",       "timeline.proto"};
+        "data.proto",    "error.proto",      "firmware.proto",
+        "graph.proto",   "hot_spots.proto",  "kernel_library.proto",
+        "layout.proto",  "model.proto",      "network.proto",
+        "program.proto", "provenance.proto", "quantization.proto",
+        "stage.proto",   "target.proto",     "tiling.proto",
+        "timeline.proto"};
     for (const std::string& engine : engines[stage]) {
       expected.insert(absl::StrCat("engines/", engine, ".proto"));
     }

@@ -18,7 +18,8 @@ constexpr int kSchemaVersion = 1;
 constexpr int kMaxExtends = 4;
 constexpr int kMaxSettings = 256;
 
-// A file that extends another holds nothing but names and settings.
+// A file that extends another holds names and settings, and perhaps kernels of
+// its own.
 absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
   v1::TargetDescriptor rest = file;
   rest.clear_schema_version();
@@ -26,12 +27,14 @@ absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
   rest.clear_set();
   rest.clear_name();
   rest.clear_doc();
+  rest.clear_c_kernels();
+  rest.clear_c_sources();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   v1::TargetDescriptor::GetReflection()->ListFields(rest, &fields);
   if (fields.empty()) return absl::OkStatus();
   return InvalidTarget(
-      {.what = "a file with `extends` can only hold `set`, `name` "
-               "and `doc` besides",
+      {.what = "a file with `extends` can only hold `set`, `name`, `doc`, "
+               "`c_kernels` and `c_sources` besides",
        .where = fields[0]->name(),
        .fix = "remove the key, or save `edgekiln targets show " +
               file.extends() + "` and change the copy"});
@@ -98,6 +101,8 @@ absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
                       Extend(std::move(base), depth + 1, files));
   whole.set_name(ExtendedName(file, whole.name()));
   EK_RETURN_IF_ERROR(MergeSettings(file.set(), whole.mutable_set()));
+  whole.mutable_c_kernels()->MergeFrom(file.c_kernels());
+  whole.mutable_c_sources()->MergeFrom(file.c_sources());
   return whole;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "target/engine_model.h"
+#include "target/host_rooms.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
 
@@ -80,6 +81,14 @@ absl::StatusOr<v1::TileRecipe> ResolveTiles(
   });
   v1::TileRecipe tile;
   tile.set_round_trips(recipe.round_trips());
+  tile.set_ports_stay(recipe.ports_stay());
+  EK_RETURN_IF_ERROR(ValidateHostRooms(descriptor, recipe));
+  for (const v1::RecipeDescriptor::HostRoom& room : recipe.host_rooms()) {
+    v1::TileRecipe::HostRoom& resolved = *tile.add_host_rooms();
+    resolved.set_op(room.op());
+    resolved.set_bytes_expr(room.bytes_expr());
+    resolved.set_code_bytes_expr(room.code_bytes_expr());
+  }
   for (v1::TileRecipe::Engine& engine : engines) {
     // What decides nothing is the same as nothing, also to a look-up.
     if (engine.decisions().value().empty()) continue;

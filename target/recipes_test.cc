@@ -125,6 +125,43 @@ TEST(RecipesTest, EnginesThatGiveSumsAreNamedOnce) {
   }
 }
 
+TEST(RecipesTest, HostRoomsAreOfOpsThatThereAre) {
+  const auto recipe = [](const std::string& rooms) {
+    return With(
+        absl::StrCat("recipes { name: \"s\" doc: \"Rooms.\" ", rooms, " }"));
+  };
+  const v1::ResolvedTarget target = Resolve(recipe(
+      "ports_stay: true host_rooms { op: \"conv2d\" bytes_expr: \"pes * macs\" "
+      "provenance: ASSUMED }"));
+  const v1::TileRecipe& tile = target.recipes(1).tile();
+  EXPECT_TRUE(tile.ports_stay());
+  ASSERT_EQ(tile.host_rooms_size(), 1);
+  EXPECT_EQ(tile.host_rooms(0).op(), "conv2d");
+  EXPECT_EQ(tile.host_rooms(0).bytes_expr(), "pes * macs");
+  const std::string add =
+      "host_rooms { op: \"add\" bytes_expr: \"1\" "
+      "provenance: ASSUMED } ";
+  for (const auto& [rooms, want] :
+       {std::pair(std::string("host_rooms { op: \"con\" bytes_expr: \"1\" "
+                              "provenance: ASSUMED }"),
+                  "no op is called \"con\""),
+        std::pair(add + add, "the op occurs twice"),
+        std::pair(std::string("host_rooms { op: \"add\" bytes_expr: \"1\" }"),
+                  "provenance is missing"),
+        std::pair(std::string("host_rooms { op: \"add\" provenance: READ }"),
+                  "it keeps nothing"),
+        std::pair(std::string("host_rooms { op: \"add\" provenance: READ "
+                              "bytes_expr: \"1 +\" }"),
+                  "host_rooms \"add\": bytes_expr"),
+        std::pair(std::string("host_rooms { op: \"add\" provenance: READ "
+                              "code_bytes_expr: \"rows\" }"),
+                  "host_rooms \"add\": code_bytes_expr")}) {
+    const auto refused = ResolveTarget(recipe(rooms));
+    ASSERT_FALSE(refused.ok()) << rooms;
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(want));
+  }
+}
+
 TEST(RecipesTest, TouchNeitherMachineNorCapabilities) {
   const v1::ResolvedTarget with = Resolve(BuiltinTargets().front().text);
   const v1::ResolvedTarget without = Resolve(With(""));

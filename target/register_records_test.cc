@@ -223,6 +223,28 @@ TEST(RegisterRecordsTest, ImpliesConditionsThatNoCutChanges) {
   EXPECT_EQ(of("conv2d").count(
                 "(kernel_h - 1) <= 15: at most 15 in register KERNEL_H"),
             1u);
+  // A job of one output channel has all input channels.
+  const std::string stage =
+      " <= 4096: constants of an output channel in at most 4096 bytes of "
+      "weight_mem";
+  const auto stages = [&](const char* op) {
+    std::vector<std::string> of_stage;
+    for (const std::string& condition : of(op)) {
+      if (absl::EndsWith(condition, stage)) of_stage.push_back(condition);
+    }
+    return of_stage;
+  };
+  EXPECT_EQ(
+      stages("conv2d"),
+      std::vector<std::string>{
+          "(ceildiv(1, 16) * (in_c * kernel_h * kernel_w * 16 + 64))" + stage});
+  EXPECT_EQ(stages("fully_connected"),
+            std::vector<std::string>{
+                "(ceildiv(1, 16) * (in_c * 1 * 1 * 16 + 64))" + stage});
+  EXPECT_EQ(
+      stages("depthwise_conv2d"),
+      std::vector<std::string>{"(kernel_h * kernel_w * 16) + (64)" + stage});
+  EXPECT_TRUE(stages("add").empty());
 }
 
 TEST(RegisterRecordsTest, MachineHasTheCostsAndTheLink) {

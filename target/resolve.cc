@@ -401,6 +401,7 @@ absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
                        absl::StrCat("engine \"", engine.name(), "\""));
   }
   EK_RETURN_IF_ERROR(SetHost(descriptor.host(), values, &machine));
+  EK_RETURN_IF_ERROR(AddOwnKernels(descriptor, &machine));
   EK_RETURN_IF_ERROR(ValidateMachine(machine));
   return machine;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
 #include "target/expression.h"
@@ -14,6 +15,13 @@ namespace edgekiln::target {
 absl::StatusOr<v1::Machine::Firmware> ResolveFirmware(
     const v1::FirmwareDescriptor& firmware,
     const std::vector<Constant>& values);
+
+// Adds `c_kernels` and `c_sources` of the descriptor, checked
+// (own_kernels.h), to the machine's firmware; a row without recipes is for
+// those that take the fastest kernels. INVALID_ARGUMENT also where they are of
+// no use: the machine has no firmware.
+absl::Status AddOwnKernels(const v1::TargetDescriptor& descriptor,
+                           v1::Machine* machine);
 
 }  // namespace edgekiln::target
 

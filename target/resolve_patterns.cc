@@ -120,6 +120,13 @@ absl::StatusOr<v1::OpPattern> PutValues(v1::OpPattern pattern,
     }
     condition.set_expr(std::move(expr.text));
   }
+  if (!pattern.phases_expr().empty()) {
+    EK_ASSIGN_OR_RETURN(Valued expr,
+                        PutValues(pattern.phases_expr(), parameters, variables,
+                                  absl::StrCat("patterns ", ChainName(pattern),
+                                               ": phases_expr")));
+    pattern.set_phases_expr(std::move(expr.text));
+  }
   pattern.clear_when_expr();
   return pattern;
 }

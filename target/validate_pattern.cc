@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/expression.h"
 #include "target/nearest_name.h"
+#include "target/op_variables.h"
 #include "target/pattern_conditions.h"
 #include "target/pattern_ops.h"
 
@@ -74,6 +76,16 @@ absl::Status CheckKernelPadding(const v1::OpPattern& pattern) {
   }
   return Invalid(pattern, "the first op has no kernel to pad", kKey,
                  "leave it out, or begin with \"conv2d\"");
+}
+
+absl::Status CheckPhases(const v1::OpPattern& pattern) {
+  const char* const kKey = "phases_expr";
+  if (pattern.phases_expr().empty()) return absl::OkStatus();
+  if (pattern.ops_size() > 1 || *FindOp(pattern.ops(0)) != OpCase::kConv2D) {
+    return Invalid(pattern, "only a convolution by itself has phases", kKey,
+                   "leave it out, or have \"conv2d\" alone");
+  }
+  return absl::OkStatus();
 }
 
 // Whether all values of an enumeration are known and distinct.
@@ -316,12 +328,18 @@ absl::Status ValidatePatternOps(const v1::OpPattern& pattern) {
                    absl::StrCat("up to ", kMaxConditions));
   }
   EK_RETURN_IF_ERROR(CheckKernelPadding(pattern));
+  EK_RETURN_IF_ERROR(CheckPhases(pattern));
   return CheckNumerics(pattern);
 }
 
 absl::Status ValidateResolvedPattern(const v1::OpPattern& pattern) {
   EK_RETURN_IF_ERROR(ValidatePatternOps(pattern));
-  return PatternConditions::Compile(pattern).status();
+  EK_RETURN_IF_ERROR(PatternConditions::Compile(pattern).status());
+  if (pattern.phases_expr().empty()) return absl::OkStatus();
+  return Annotate(
+      Expression::Compile(pattern.phases_expr(), {}, OpVariableNames())
+          .status(),
+      absl::StrCat("patterns ", ChainName(pattern), ": phases_expr"));
 }
 
 }  // namespace edgekiln::target

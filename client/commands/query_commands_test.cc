@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "client/commands/inspect.h"
@@ -14,6 +17,8 @@
 #include "client/commands/targets.h"
 #include "client/exit_code.h"
 #include "client/testing/commands_fixture.h"
+#include "edgekiln/v1/target.pb.h"
+#include "google/protobuf/text_format.h"
 #include "reports/text/json.h"
 
 namespace edgekiln::client {
@@ -43,6 +48,39 @@ TEST_F(CommandsTest, Targets) {
   connection_.validation.mutable_problem()->set_what("unknown key");
   EXPECT_EQ(ExitCodeFor(Run(RunTargetsCheck, {"targets", "check", chip})),
             ExitCode::kModel);
+}
+
+TEST_F(CommandsTest, TargetsSources) {
+  const std::string source = Put("my.c", "int x; // \"\\\"\n\nint y;");
+  // As an absolute path.
+  EXPECT_EQ(ExitCodeFor(Run(RunTargetsSources, {"targets", "sources", source})),
+            ExitCode::kUsage);
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::path(source).parent_path());
+  Put("latin.c", "/* \xe4 */\n");
+  Put("my.o", "");
+  Put("a b.c", "");
+  for (const auto& [path, what] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"none.c", "does not exist"},
+           {"latin.c", "not UTF-8"},
+           {"my.o", "not a .c, .h or .S file"},
+           {"a b.c", "cannot have this path"},
+           {"x/../my.c", "cannot have this path"}}) {
+    const absl::Status status =
+        Run(RunTargetsSources, {"targets", "sources", path});
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << path;
+    EXPECT_TRUE(absl::StrContains(status.message(), what)) << status;
+  }
+  const absl::Status status =
+      Run(RunTargetsSources, {"targets", "sources", "my.c", "my.c"});
+  std::filesystem::current_path(here);
+  ASSERT_TRUE(status.ok()) << status;
+  v1::TargetDescriptor descriptor;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(out_, &descriptor));
+  ASSERT_EQ(descriptor.c_sources_size(), 2);
+  EXPECT_EQ(descriptor.c_sources(0).path(), "my.c");
+  EXPECT_EQ(descriptor.c_sources(0).text(), "int x; // \"\\\"\n\nint y;");
 }
 
 v1::RecipeInfo Recipe(const std::string& name, const std::string& doc) {

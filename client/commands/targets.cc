@@ -4,13 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/source_path.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
+#include "client/exit_code.h"
 #include "client/job_request.h"
+#include "client/text_message.h"
 #include "proto/convert.h"
 #include "reports/text/json.h"
 #include "reports/text/table.h"
@@ -19,6 +23,7 @@ namespace edgekiln::client {
 namespace {
 
 constexpr int kMaxDocWidth = 78;
+constexpr int64_t kMaxSourceBytes = int64_t{1} << 20;  // As of a descriptor.
 
 // Prose is cut at the first line; `targets show` has the rest.
 std::string FirstLine(const std::string& doc) {
@@ -44,6 +49,39 @@ std::string FoldPresets(const std::vector<std::string>& names) {
     if (shown.back() != pattern) shown.push_back(pattern);
   }
   return absl::StrJoin(shown, ", ");
+}
+
+// A file that `c_sources` can have by that path.
+absl::StatusOr<std::string> ReadSource(const std::string& path,
+                                       CommandContext& context) {
+  if (!absl::EndsWith(path, ".c") && !absl::EndsWith(path, ".h") &&
+      !absl::EndsWith(path, ".S")) {
+    return UsageError("this is not a .c, .h or .S file", path, "",
+                      "give the sources and headers of the functions");
+  }
+  if (!IsSourcePath(path)) {
+    return UsageError(
+        "c_sources cannot have this path", path,
+        "relative, of letters, digits, \"._-\", without a part that begins "
+        "with \".\" or \"-\"",
+        "run it in the folder above the sources, or rename the file");
+  }
+  absl::StatusOr<std::string> source =
+      context.files.Read(path, kMaxSourceBytes);
+  if (absl::IsNotFound(source.status())) {
+    return UsageError("the file does not exist", path, "",
+                      "correct the path, which is relative to this folder");
+  }
+  if (!source.ok()) {
+    return UsageError("the file cannot be read", path,
+                      std::string(source.status().message()),
+                      "give a readable file of at most 1 MiB");
+  }
+  if (!IsUtf8(*source)) {
+    return UsageError("the text is not UTF-8", path, "",
+                      "save it as UTF-8: strings of a target file are");
+  }
+  return source;
 }
 
 // What several targets have under one name and with the same words, once.
@@ -146,6 +184,26 @@ absl::Status RunTargetsCheck(CommandContext& context) {
                     : absl::StrCat(CleanText(path), ": valid target '",
                                    CleanText(response.name()), "'\n",
                                    recipes.Render(1, context.style)));
+  return absl::OkStatus();
+}
+
+absl::Status RunTargetsSources(CommandContext& context) {
+  std::string text;
+  for (const std::string& path : context.line.names) {
+    EK_ASSIGN_OR_RETURN(const std::string source, ReadSource(path, context));
+    absl::StrAppend(&text, "c_sources {\n  path: \"",
+                    absl::Utf8SafeCEscape(path), "\"\n  text:");
+    std::vector<std::string> lines = absl::StrSplit(source, '\n');
+    if (lines.back().empty()) lines.pop_back();
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const bool has_end = i + 1 < lines.size() || absl::EndsWith(source, "\n");
+      absl::StrAppend(&text, "\n    \"", absl::Utf8SafeCEscape(lines[i]),
+                      has_end ? "\\n\"" : "\"");
+    }
+    if (lines.empty()) absl::StrAppend(&text, " \"\"");
+    absl::StrAppend(&text, "\n}\n");
+  }
+  context.print_bytes(text);
   return absl::OkStatus();
 }
 

@@ -13,6 +13,8 @@ absl::Status RunTargetsList(CommandContext& context);
 absl::Status RunTargetsShow(CommandContext& context);
 // `edgekiln targets check FILE`: OK and its recipes, or what is wrong with it.
 absl::Status RunTargetsCheck(CommandContext& context);
+// `edgekiln targets sources FILE...`: the files as `c_sources` of a descriptor.
+absl::Status RunTargetsSources(CommandContext& context);
 
 }  // namespace edgekiln::client
 

@@ -312,8 +312,14 @@ absl::StatusOr<std::vector<int32_t>> CertainEngines(
       return absl::InternalError("capabilities and machine of two targets");
     }
     if (graph.ops[i].attributes.conv2d().groups() > 1) engines[i] = kUndecided;
-    if (engines[i] < 0 || takers[i].empty()) continue;
     const v1::OpAttributes& op = graph.ops[i].attributes;
+    if (engines[i] < 0) continue;
+    if (takers[i].empty()) {
+      // Partition rewrites it for an engine, or another op brings it there.
+      const bool rewritten = op.has_conv2d() || op.has_depthwise_conv2d();
+      if (offload == v1::PAYING && rewritten) engines[i] = kUndecided;
+      continue;
+    }
     if (offload == v1::PAYING || DependsOnRanges(op) ||
         DependsOnWeights(op, capabilities)) {
       engines[i] = kUndecided;

@@ -270,6 +270,18 @@ class StreamEmitter {
   std::map<int32_t, int64_t> bounds_;  // By engine.
 };
 
+// Nothing has the values of these tensors to compare them with.
+void DropTaps(const google::protobuf::RepeatedField<int32_t>& tensors,
+              v1::Program& program) {
+  if (tensors.empty()) return;
+  auto& taps = *program.mutable_taps();
+  const auto dropped =
+      std::remove_if(taps.begin(), taps.end(), [&](const auto& tap) {
+        return std::binary_search(tensors.begin(), tensors.end(), tap.tensor());
+      });
+  taps.erase(dropped, taps.end());
+}
+
 }  // namespace
 
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
@@ -288,6 +300,7 @@ absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
     EK_RETURN_IF_ERROR(EmitTurns(graph, partition, plans, machine, writer));
   }
   EK_ASSIGN_OR_RETURN(EmitResult result, writer.Finish());
+  DropTaps(partition.rearranged(), result.program);
   EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
                       IoConversionCycles(std::move(graph), machine));
   return result;

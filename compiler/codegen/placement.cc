@@ -18,6 +18,8 @@
 #include "compiler/partition/op_split.h"
 #include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/partition.h"
+#include "compiler/partition/phases.h"
+#include "compiler/passes/graph_edit.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -72,9 +74,11 @@ class Placer {
     }
     return absl::StrCat(
         NameOf(own.engine), " runs ", forms_.whole.ops[op].kind(),
-        own.second == kWhole ? "" : UpTo(forms_.splits[op]), PaddingIn(before),
-        " (", cycles, " cycles alone",
-        own.second == kWhole ? "" : WithSecond(op, own), others, ")");
+        own.second == kWhole ? "" : UpTo(forms_.splits[op]),
+        own.engine == kHost ? "" : PhasesIn(before),
+        own.engine == kHost ? "" : PaddingIn(before), " (", cycles,
+        " cycles alone", own.second == kWhole ? "" : WithSecond(op, own),
+        others, ")");
   }
 
   // The reason of a split op's second half.
@@ -220,6 +224,25 @@ class Placer {
   int64_t best_ = 0;
 };
 
+// The host runs kernels as they were before they were padded for an engine.
+void UnpadOnHost(const OpForms& forms, const Placer& placer, Graph& graph) {
+  FreshNames names(graph);
+  std::vector<int> uses = UsesOf(graph);
+  for (const auto& [op, unpadded] : forms.unpadded) {
+    if (placer.form(op).engine != kHost) continue;
+    Tensor kernel = unpadded.kernel;
+    kernel.name = names.TensorName(absl::StrCat(kernel.name, ".unpadded"));
+    graph.ops[op].attributes = unpadded.attributes;
+    TensorId& weights = graph.ops[op].inputs[1];
+    if (--uses[weights] == 0) {
+      graph.tensors[weights] = std::move(kernel);
+      continue;
+    }
+    weights = static_cast<TensorId>(graph.tensors.size());
+    graph.tensors.push_back(std::move(kernel));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Partition> PlaceByCycles(
@@ -257,8 +280,11 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
                           : placer.SecondReasonFor(i)});
   }
   Graph graph = forms.whole;  // Constants stay shared.
+  UnpadOnHost(forms, placer, graph);
   EK_RETURN_IF_ERROR(SplitOps(graph, splits).status());
-  return PartitionOf(graph, std::move(placements));
+  v1::Partition placed = PartitionOf(graph, std::move(placements));
+  *placed.mutable_rearranged() = partition.rearranged();
+  return placed;
 }
 
 }  // namespace edgekiln::compiler

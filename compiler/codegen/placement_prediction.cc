@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/host_form.h"
 #include "compiler/codegen/wall_cycles.h"
 
 namespace edgekiln::compiler {
@@ -37,7 +38,28 @@ absl::Status PlacementPredictor::Init() {
                         FindBackend(machine_, e));
     backends_.push_back(backend);
   }
+  for (const auto& [op, unpadded] : forms_.unpadded) {
+    EK_ASSIGN_OR_RETURN(whole_.host_cycles[op], UnpaddedCycles(op, unpadded));
+  }
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> PlacementPredictor::UnpaddedCycles(
+    int32_t op, const UnpaddedOp& unpadded) const {
+  const Op& padded = forms_.whole.ops[op];
+  HostForm form;
+  form.attributes = unpadded.attributes;
+  for (const TensorId input : padded.inputs) {
+    form.inputs.push_back(input == kNoTensor ? Tensor()
+                                             : forms_.whole.tensors[input]);
+  }
+  form.inputs[1] = unpadded.kernel;
+  form.output = forms_.whole.tensors[padded.outputs[0]];
+  const absl::StatusOr<int64_t> cycles = HostOpCycles(form, machine_, costs_);
+  if (!absl::IsOutOfRange(cycles.status())) {
+    EK_RETURN_IF_ERROR(cycles.status());
+  }
+  return std::min(cycles.value_or(kMaxPredictedCycles), kMaxPredictedCycles);
 }
 
 bool PlacementPredictor::HostDriven(int32_t engine) const {

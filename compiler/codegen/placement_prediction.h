@@ -72,6 +72,8 @@ class PlacementPredictor {
                                                   int32_t engine);
   std::vector<Part> PartsOf(int32_t op, const OpForm& form) const;
   absl::StatusOr<int64_t> HostCycles(const Part& part);
+  absl::StatusOr<int64_t> UnpaddedCycles(int32_t op,
+                                         const UnpaddedOp& unpadded) const;
   absl::StatusOr<std::optional<int64_t>> EngineCycles(const Part& first,
                                                       std::vector<int32_t> ops);
   void FollowReshapes(std::vector<OpForm>& placed) const;

@@ -10,6 +10,7 @@
 #include "compiler/codegen/turns.h"
 #include "compiler/codegen/views.h"
 #include "compiler/codegen/wall_cycles.h"
+#include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
@@ -201,8 +202,8 @@ TEST_F(PlacementTest, TheFasterOfTwoEnginesGetsIt) {
   EXPECT_EQ(EnginesOf(Place(v1::ALL)), (std::vector<int>{1, 1, kHost, 0}));
 }
 
-// Whoever gets it runs the padded kernel.
-TEST_F(PlacementTest, ReasonsSayThatKernelsArePadded) {
+// The host runs the kernel as it was.
+TEST_F(PlacementTest, EnginesRunPaddedKernels) {
   for (auto& pattern : *target_.mutable_capabilities()
                             ->mutable_engines(0)
                             ->mutable_patterns()) {
@@ -211,6 +212,10 @@ TEST_F(PlacementTest, ReasonsSayThatKernelsArePadded) {
     v1::OpPattern::Condition& odd = *pattern.add_where();
     odd.set_expr("kernel_h != 2");
     odd.set_need("kernels of other sizes");
+  }
+  // 192 cycles for 64 results of four products; of six, 288.
+  for (auto& cost : *target_.mutable_machine()->mutable_host_costs()) {
+    cost.set_cycles_expr("floordiv(3 * elements, 4)");
   }
   AddSecondEngine(target_, 2);
   const auto graph = ParseGraph(R"(
@@ -226,10 +231,34 @@ return %y
     const auto placed = PlaceByCycles(*partition, target_.capabilities(),
                                       target_.machine(), offload);
     ASSERT_TRUE(placed.ok()) << placed.status();
-    EXPECT_TRUE(absl::StrContains(placed->placements(0).reason(),
+    const std::string& reason = placed->placements(0).reason();
+    const auto got = GraphFromProto(placed->graph());
+    ASSERT_TRUE(got.ok()) << got.status();
+    const std::vector<int64_t>& kernel =
+        got->tensors[got->ops[0].inputs[1]].shape;
+    const auto want = Evaluate(*graph, {std::string(81, '\7')});
+    ASSERT_TRUE(want.ok()) << want.status();
+    EXPECT_EQ(*Evaluate(*got, {std::string(81, '\7')}), *want);
+    if (offload == v1::PAYING) {
+      EXPECT_EQ(placed->placements(0).engine(), kHost);
+      EXPECT_EQ(kernel, (std::vector<int64_t>{1, 2, 2, 1}));
+      EXPECT_TRUE(absl::StartsWith(reason, "the host runs conv2d (")) << reason;
+      // Its cycles are those of 64 results of four products.
+      EXPECT_TRUE(absl::StrContains(
+          reason,
+          absl::StrCat(
+              "(",
+              *HostOpCycles(*graph, graph->ops[0], target_.machine(),
+                            *target::HostCosts::Create(target_.machine())),
+              " cycles alone")))
+          << reason;
+      continue;
+    }
+    EXPECT_EQ(kernel, (std::vector<int64_t>{1, 3, 2, 1}));
+    EXPECT_TRUE(absl::StrContains(reason,
                                   " runs conv2d with its kernel padded with "
                                   "zeros (of 2 x 2 to 3 x 2) ("))
-        << placed->placements(0).reason();
+        << reason;
   }
 }
 

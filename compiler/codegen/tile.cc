@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
+#include "compiler/codegen/host_rooms_fit.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/plan_chip.h"
 #include "compiler/codegen/residency.h"
@@ -60,6 +61,7 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
     return absl::InvalidArgumentError("the partition misses placements");
   }
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
+  EK_RETURN_IF_ERROR(CheckHostRooms(graph, partition, machine, recipe));
   // Ops of each region, in order.
   std::map<int32_t, std::vector<int32_t>> regions;
   std::map<int32_t, int32_t> engines;

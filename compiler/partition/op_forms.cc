@@ -1,5 +1,7 @@
 #include "compiler/partition/op_forms.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
@@ -62,7 +64,12 @@ absl::StatusOr<OpForms> OpFormsOf(const v1::Partition& partition,
   forms.splits = JoinOps(forms.whole);
   int at = 0;
   for (const OpSplit split : forms.splits) {
+    const auto op = static_cast<int32_t>(forms.placed.size());
     OpForm& form = forms.placed.emplace_back();
+    if (!PaddingIn(partition.placements(at).reason()).empty()) {
+      auto unpadded = WithoutPadding(forms.whole, forms.whole.ops[op]);
+      if (unpadded) forms.unpadded.emplace(op, *std::move(unpadded));
+    }
     form.engine = partition.placements(at++).engine();
     // In a partition, the second half comes right after the first.
     if (split != OpSplit::kNone) {

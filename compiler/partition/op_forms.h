@@ -2,11 +2,13 @@
 #define EK_COMPILER_PARTITION_OP_FORMS_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/op_split.h"
+#include "compiler/partition/pad_kernels.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -41,6 +43,8 @@ struct OpForms {
   // of chains have no choices.
   std::vector<OpForm> placed;
   std::vector<std::vector<OpForm>> choices;
+  // By op of `whole` whose kernel was padded for an engine: what the host runs.
+  std::map<int32_t, UnpaddedOp> unpadded;
 };
 
 // `partition` is one of PartitionGraph(). INVALID_ARGUMENT if its graph and

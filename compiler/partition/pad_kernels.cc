@@ -110,6 +110,57 @@ Tensor PaddedWeights(const Tensor& weights, const Padding& padding) {
   return padded;
 }
 
+// Some of a kernel.
+struct Taps {
+  int64_t top = 0;
+  int64_t bottom = 0;  // Behind the last one.
+  int64_t left = 0;
+  int64_t right = 0;
+  int64_t rows() const { return bottom - top; }
+  int64_t columns() const { return right - left; }
+  Taps FirstRow() const { return {top, top + 1, left, right}; }
+  Taps LastRow() const { return {bottom - 1, bottom, left, right}; }
+  Taps FirstColumn() const { return {top, bottom, left, left + 1}; }
+  Taps LastColumn() const { return {top, bottom, right - 1, right}; }
+};
+
+// Of every output channel, row by row.
+std::string ValuesOf(const Tensor& weights, const Taps& taps) {
+  const std::vector<int64_t>& shape = weights.shape;
+  std::string values;
+  for (int64_t o = 0; o < shape[0]; ++o) {
+    for (int64_t y = taps.top; y < taps.bottom; ++y) {
+      const int64_t at = ((o * shape[1] + y) * shape[2] + taps.left) * shape[3];
+      absl::StrAppend(
+          &values,
+          weights.data->substr(static_cast<size_t>(at),
+                               static_cast<size_t>(taps.columns() * shape[3])));
+    }
+  }
+  return values;
+}
+
+bool IsZero(const Tensor& weights, const Taps& taps) {
+  const std::string values = ValuesOf(weights, taps);
+  const int64_t inner = weights.shape[3];
+  const int64_t of_output = taps.rows() * taps.columns() * inner;
+  for (int64_t i = 0; i < std::ssize(values); ++i) {
+    if (values[static_cast<size_t>(i)] !=
+        ZeroAt(weights, i / of_output, i % inner)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Tensor PartOf(const Tensor& weights, const Taps& taps) {
+  Tensor part = weights;
+  part.shape[1] = taps.rows();
+  part.shape[2] = taps.columns();
+  part.data = ConstantData(ValuesOf(weights, taps));
+  return part;
+}
+
 // Stand for all values of the padded weights when patterns are matched, which
 // only asks whether they lie in a range: the smallest, the largest, and zeros.
 ConstantData Extremes(const Tensor& weights) {
@@ -349,6 +400,45 @@ absl::StatusOr<std::vector<std::string>> PadKernels(
   graph.tensors.pop_back();
   EK_RETURN_IF_ERROR(matcher.status());
   return KernelPadder(graph, found).Run();
+}
+
+std::optional<UnpaddedOp> WithoutPadding(const Graph& graph, const Op& op) {
+  if (!HasKernel(graph, op)) return std::nullopt;
+  const Tensor& weights = graph.tensors[op.inputs[1]];
+  UnpaddedOp unpadded = {op.attributes, weights};
+  v1::Window2d& window = *WindowOf(unpadded.attributes);
+  const int32_t down = std::max(window.dilation_h(), 1);
+  const int32_t right = std::max(window.dilation_w(), 1);
+  Taps taps = {0, weights.shape[1], 0, weights.shape[2]};
+  // Takes one row or column off, if it is zeros and the image is padded there.
+  const auto take = [&](int64_t& end, int64_t step, const Taps& border,
+                        int32_t padding, int32_t distance, auto set) {
+    if (padding < distance || !IsZero(weights, border)) return false;
+    end += step;
+    set(padding - distance);
+    return true;
+  };
+  bool taken = true;
+  while (taken) {
+    taken = false;
+    if (taps.rows() > 1) {
+      taken = take(taps.bottom, -1, taps.LastRow(), window.pad_bottom(), down,
+                   [&](int32_t pad) { window.set_pad_bottom(pad); }) ||
+              take(taps.top, 1, taps.FirstRow(), window.pad_top(), down,
+                   [&](int32_t pad) { window.set_pad_top(pad); });
+    }
+    if (!taken && taps.columns() > 1) {
+      taken = take(taps.right, -1, taps.LastColumn(), window.pad_right(), right,
+                   [&](int32_t pad) { window.set_pad_right(pad); }) ||
+              take(taps.left, 1, taps.FirstColumn(), window.pad_left(), right,
+                   [&](int32_t pad) { window.set_pad_left(pad); });
+    }
+  }
+  if (taps.rows() == weights.shape[1] && taps.columns() == weights.shape[2]) {
+    return std::nullopt;
+  }
+  unpadded.kernel = PartOf(weights, taps);
+  return unpadded;
 }
 
 absl::string_view PaddingIn(absl::string_view reason) {

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_PARTITION_PAD_KERNELS_H_
 #define EK_COMPILER_PARTITION_PAD_KERNELS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ namespace edgekiln::compiler {
 // capabilities are not what targets are resolved to.
 absl::StatusOr<std::vector<std::string>> PadKernels(
     Graph& graph, const v1::Capabilities& capabilities);
+
+// The op without the rows and columns of zeros that its kernel begins or ends
+// with, as far as the image has padding there: it computes the same. Nothing if
+// there are none. `graph` has been verified.
+struct UnpaddedOp {
+  v1::OpAttributes attributes;
+  Tensor kernel;
+};
+std::optional<UnpaddedOp> WithoutPadding(const Graph& graph, const Op& op);
 
 // What PadKernels() added to the reason of an op; "" if nothing.
 absl::string_view PaddingIn(absl::string_view reason);

@@ -313,6 +313,40 @@ TEST(PadKernelsTest, PaddedKernelsAreBounded) {
   EXPECT_EQ(*PadKernels(graph, engine), (std::vector<std::string>{why, why}));
 }
 
+// Only where the image has padding to take off, too.
+TEST(PadKernelsTest, ZerosAreTakenOff) {
+  const auto unpadded_shape = [](const std::string& values,
+                                 const std::string& pads) {
+    const auto graph = ParseGraph(absl::StrCat(
+        "%x : int8[1,5,5,1] scale 0.5 zero 3 = input\n"
+        "%w : int8[1,3,3,1] scale 0.25 zero 2 = constant ",
+        values, "\n%y : int8[1,5,5,1] scale 4 zero 1 = conv2d(%x, %w) ",
+        Window(pads), " id y\nreturn %y\n"));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto unpadded = WithoutPadding(*graph, graph->ops[0]);
+    if (!unpadded) return std::vector<int64_t>();
+    Graph smaller = *graph;
+    smaller.tensors[graph->ops[0].inputs[1]] = unpadded->kernel;
+    smaller.ops[0].attributes = unpadded->attributes;
+    EXPECT_TRUE(VerifyGraph(smaller).ok()) << VerifyGraph(smaller);
+    const std::string input = "0123456789abcdefghijklmno";
+    EXPECT_EQ(*Evaluate(smaller, {input}), *Evaluate(*graph, {input}));
+    return unpadded->kernel.shape;
+  };
+  const std::string around = " pad_top 1 pad_bottom 1 pad_left 1 pad_right 1";
+  using Shape = std::vector<int64_t>;
+  EXPECT_EQ(unpadded_shape("[1, 2, 3, 4, 5, 6, 7, 8, 9]", around), Shape());
+  EXPECT_EQ(unpadded_shape("[1, 2, 2, 4, 5, 2, 2, 2, 2]", around),
+            (Shape{1, 2, 2, 1}));
+  EXPECT_EQ(unpadded_shape("[2, 2, 2, 2, 5, 6, 2, 8, 9]", around),
+            (Shape{1, 2, 2, 1}));
+  EXPECT_EQ(unpadded_shape("[2, 2, 2, 2, 2, 2, 2, 2, 2]", around),
+            (Shape{1, 1, 1, 1}));
+  EXPECT_EQ(
+      unpadded_shape("[1, 2, 2, 4, 5, 2, 2, 2, 2]", " pad_top 2 pad_left 2"),
+      Shape());
+}
+
 TEST(PadKernelsTest, TheReasonSaysWhatWasDone) {
   EXPECT_EQ(
       PaddingIn(absl::StrCat("npu runs conv2d (a)", kToThreeByFive, "; b")),

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/partition/host_reason.h"
+#include "compiler/partition/one_channel.h"
 #include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/pattern_match.h"
+#include "compiler/partition/phases.h"
 #include "compiler/partition/split_accumulators.h"
 #include "compiler/partition/ungroup.h"
 
@@ -323,6 +325,8 @@ v1::Partition InSubgraphs(const Graph& graph,
 absl::StatusOr<std::vector<int32_t>> EnginesOf(
     const Graph& source, const v1::Capabilities& capabilities) {
   Graph graph = source;  // Constants stay shared.
+  EK_RETURN_IF_ERROR(ConvolveOneChannel(capabilities, graph));
+  EK_ASSIGN_OR_RETURN(const Phases phases, UsePhases(graph, capabilities));
   EK_RETURN_IF_ERROR(PadKernels(graph, capabilities).status());
   EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(graph, capabilities));
   EK_ASSIGN_OR_RETURN(const Placed placed,
@@ -330,7 +334,8 @@ absl::StatusOr<std::vector<int32_t>> EnginesOf(
   std::vector<int32_t> engines(source.ops.size());
   // The first half of a split op counts.
   for (size_t i = placed.ops.size(); i-- > 0;) {
-    engines[placed.origin[i]] = placed.ops[i].engine;
+    const int32_t op = phases.origin[placed.origin[i]];
+    if (op >= 0) engines[op] = placed.ops[i].engine;
   }
   return engines;
 }
@@ -358,17 +363,24 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
   Graph graph = source;  // Constants stay shared.
   if (HasConvolution(capabilities)) UngroupConvolutions(graph);
+  EK_RETURN_IF_ERROR(ConvolveOneChannel(capabilities, graph));
+  EK_ASSIGN_OR_RETURN(const Phases phases, UsePhases(graph, capabilities));
   EK_ASSIGN_OR_RETURN(const std::vector<std::string> padded,
                       PadKernels(graph, capabilities));
   EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(graph, capabilities));
   for (size_t i = 0; i < padded.size(); ++i) {
+    if (phases.origin[i] < 0) choices.ops[i].reason += phases.notes[i];
     if (choices.ops[i].engine == kHost) continue;
+    if (phases.origin[i] >= 0) choices.ops[i].reason += phases.notes[i];
     absl::StrAppend(&choices.ops[i].reason, padded[i]);
   }
   GatherChains(graph, choices);
   EK_ASSIGN_OR_RETURN(const Placed placed,
                       PlaceOps(graph, capabilities, std::move(choices.ops)));
-  return InSubgraphs(graph, placed.ops);
+  v1::Partition partition = InSubgraphs(graph, placed.ops);
+  partition.mutable_rearranged()->Assign(phases.rearranged.begin(),
+                                         phases.rearranged.end());
+  return partition;
 }
 
 absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph) {

@@ -25,6 +25,7 @@ struct GraphKind {
   const char* name;
   uint64_t first_seed = 0;
   compiler::Graph (*make)(QuantizedGraphBuilder& builder);
+  bool needs_host = false;  // It does a part of all of them.
 };
 
 // What the first engine of a random chip is told: machine code, or register

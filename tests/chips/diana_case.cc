@@ -1,5 +1,6 @@
 #include "tests/chips/diana_case.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -91,6 +92,30 @@ compiler::Graph RandomDianaEvenKernels(QuantizedGraphBuilder& builder) {
   compiler::TensorId x = RandomDianaImage(builder, rng.InRange(1, 18));
   x = builder.Conv(x, rng.InRange(2, 20), window(), rng.Below(2) == 0);
   return builder.Finish({builder.Depthwise(x, 1, window(), false)});
+}
+
+// Kernels and strides that the arrays have for the phases of the image alone,
+// behind another layer and by themselves.
+compiler::Graph RandomDianaPhases(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const auto window = [&] {
+    WindowCase window;
+    for (int axis = 0; axis < 2; ++axis) {
+      window.kernel[axis] = rng.InRange(axis == 0 ? 8 : 2, 10);
+      window.stride[axis] = static_cast<int32_t>(rng.InRange(1, 3));
+      if (axis == 0) window.stride[axis] = std::max(window.stride[axis], 2);
+      const auto half = static_cast<int32_t>(window.kernel[axis] / 2);
+      window.pad[2 * axis] = half - static_cast<int32_t>(rng.Below(2));
+      window.pad[2 * axis + 1] = half;
+    }
+    return window;
+  };
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(6, 20), rng.InRange(6, 12), rng.InRange(1, 5)});
+  x = builder.Conv(x, rng.InRange(4, 18), window(), rng.Below(2) == 0);
+  const compiler::TensorId y =
+      builder.Conv(x, rng.InRange(8, 20), window(), rng.Below(2) == 0);
+  return builder.Finish({y, builder.Conv(x, 8, {}, false)});
 }
 
 // A tensor and itself, then that and the tensor.
@@ -219,6 +244,7 @@ ChipCase Diana() {
                  {"Conv", 6000, RandomDianaConv},
                  {"Depthwise", 7000, RandomDianaDepthwise},
                  {"EvenKernels", 7500, RandomDianaEvenKernels},
+                 {"Phases", 7700, RandomDianaPhases, /*needs_host=*/true},
                  {"Sums", 8000, RandomDianaSums},
                  {"Pools", 9000, RandomDianaPools}};
   chip.seeds = 2;

@@ -6,9 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
 #include "tests/chips/expect_bit_exact.h"
@@ -120,6 +122,57 @@ TEST(KeptMemoryTest, TheMessageCountsWhatIsKept) {
     EXPECT_EQ(detail->need,
               "6480 bytes, 2384 of them for records of jobs and what is "
               "rearranged");
+  }
+}
+
+// A job has all input channels, whose weights must fit the memory that it
+// brings them to: 16 x 16 bytes for each 16 of a dense layer and 256 of biases,
+// 9 x 16 for each of a convolution and 64.
+TEST(StagedConstantsTest, LayersOfTooManyInputsAreTheHosts) {
+  const auto target_of = [](int64_t weight_bytes) {
+    const auto target = target::ResolveTarget(
+        absl::StrCat("extends: \"diana\"\nset { name: \"weight_bytes\" value: ",
+                     weight_bytes, " }"));
+    EXPECT_TRUE(target.ok()) << target.status();
+    return target.value_or(v1::ResolvedTarget());
+  };
+  const auto builder_of = [] {
+    QuantizedGraphBuilder builder(7);
+    builder.UseShifts(v1::FLOOR);
+    builder.ShareScale();
+    return builder;
+  };
+  const auto placed = [](const Graph& graph, const v1::ResolvedTarget& target) {
+    const auto partition =
+        compiler::PartitionGraph(graph, target.capabilities());
+    EXPECT_TRUE(partition.ok()) << partition.status();
+    return partition.ok() ? partition->placements(0)
+                          : v1::Partition::Placement();
+  };
+  const v1::ResolvedTarget diana = target_of(65536);
+  for (const int64_t inputs : {4080, 5000}) {
+    QuantizedGraphBuilder builder = builder_of();
+    const Graph graph = builder.Finish(
+        {builder.FullyConnected(builder.Input({1, inputs}), 20)});
+    ExpectBitExact(graph, diana, {builder.Sample()});
+    const v1::Partition::Placement placement = placed(graph, diana);
+    EXPECT_EQ(placement.engine(), inputs == 4080 ? 0 : -1);
+    if (inputs == 4080) continue;
+    EXPECT_TRUE(absl::StartsWith(
+        placement.reason(),
+        "digital needs constants of an output channel in at most 65536 bytes "
+        "of weight_memory (here in_c 5000)"))
+        << placement.reason();
+    EXPECT_EQ(placed(graph, target_of(131072)).engine(), 0);
+  }
+  for (const int64_t channels : {454, 455}) {
+    QuantizedGraphBuilder builder = builder_of();
+    WindowCase window;
+    window.kernel[0] = window.kernel[1] = 3;
+    const Graph graph = builder.Finish(
+        {builder.Conv(builder.Input({1, 4, 4, channels}), 20, window, true)});
+    ExpectBitExact(graph, diana, {builder.Sample()});
+    EXPECT_EQ(placed(graph, diana).engine(), channels == 454 ? 0 : -1);
   }
 }
 

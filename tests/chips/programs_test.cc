@@ -59,7 +59,10 @@ class ProgramsTest : public testing::TestWithParam<const ChipCase*> {
                           ? testing::UnitTest::GetInstance()->random_seed()
                           : 0;
     int visited = 0;
+    int kinds = 0;
     for (const GraphKind& kind : GetParam()->graphs) {
+      if (kind.needs_host) continue;
+      ++kinds;
       for (int seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
         SCOPED_TRACE(absl::StrCat(kind.name, " ", seed));
         QuantizedGraphBuilder builder = BuilderFor(
@@ -70,8 +73,7 @@ class ProgramsTest : public testing::TestWithParam<const ChipCase*> {
         while (!Visited(graph, bytes, builder, visit, &visited)) bytes *= 2;
       }
     }
-    EXPECT_GE(visited,
-              kSeeds * (static_cast<int>(GetParam()->graphs.size()) - 1));
+    EXPECT_GE(visited, kSeeds * (kinds - 1));
   }
 
   // False: the program has too many steps, or more than fit the flash.

@@ -52,6 +52,12 @@ struct CFile {
   std::string text;
 };
 
+// A call of a function that is not in the files.
+struct CExternalCall {
+  std::string function;  // C symbol.
+  std::string header;    // That declares it.
+};
+
 // One layer, in the order of Graph::ops.
 struct CLayer {
   std::string id;        // Of the op.
@@ -60,6 +66,7 @@ struct CLayer {
   int64_t predicted_instructions = 0;
   int64_t code_bytes = 0;      // Estimated.
   int64_t constant_bytes = 0;  // Of arrays that no layer before it reads.
+  std::vector<CExternalCall> external_calls = {};
 };
 
 // A graph input or output, in the order of the graph.

@@ -22,6 +22,7 @@ namespace {
 using V = KernelVariable;
 
 constexpr size_t kEntryPointers = 5;
+constexpr int64_t kMaxScratchBytes = int64_t{1} << 30;
 
 class CallWriter {
  public:
@@ -32,8 +33,12 @@ class CallWriter {
   absl::Status Emit() {
     const std::string& bytes = kernel_.scratch_bytes_expr();
     if (!bytes.empty()) {
-      EK_ASSIGN_OR_RETURN(facts_[V::kScratchBytes],
-                          library_.Evaluate(bytes, facts_));
+      EK_ASSIGN_OR_RETURN(facts_[V::kScratchBytes], Value(bytes));
+      if (facts_[V::kScratchBytes] > kMaxScratchBytes) {
+        return NoValue(absl::StrCat(
+            "scratch_bytes_expr gives ", facts_[V::kScratchBytes],
+            " bytes; at most ", kMaxScratchBytes, " are possible"));
+      }
       if (facts_[V::kScratchBytes] > 0) {
         scratch_ = w_.Scratch(v1::UINT8, facts_[V::kScratchBytes]);
       }
@@ -51,15 +56,27 @@ class CallWriter {
                      {.fault = Fault::kUser,
                       .reason = "KERNELS_INVALID",
                       .what = std::string(what),
-                      .where = absl::StrCat("kernel ", kernel_.name())});
+                      .where = Where(),
+                      .fix = "correct the row, or add a condition to `where` "
+                             "that this layer does not meet"});
   }
+
+  absl::StatusOr<int64_t> Value(const std::string& expression) const {
+    auto value = library_.Evaluate(expression, facts_);
+    if (value.ok()) return value;
+    return NoValue(absl::StrCat("the expression \"", expression,
+                                "\" has no value: ", value.status().message()));
+  }
+
+  std::string Where() const { return absl::StrCat("kernel ", kernel_.name()); }
 
   absl::Status EmitDirect() {
     const v1::CCall& call = kernel_.call();
     std::vector<std::string> texts(call.arguments_size());
     // From behind: the order in which arrays are numbered.
     for (int i = call.arguments_size(); i-- > 0;) {
-      EK_ASSIGN_OR_RETURN(texts[i], Text(call.arguments(i)));
+      EK_ASSIGN_OR_RETURN(texts[i], Text(call.arguments(i)),
+                          absl::StrCat(Where(), ": arguments[", i, "]"));
     }
     absl::string_view function = call.function();
     std::string name(function);
@@ -126,8 +143,7 @@ class CallWriter {
         }
         return w_.Y(static_cast<size_t>(argument.output()));
       case v1::CArgument::kValueExpr: {
-        EK_ASSIGN_OR_RETURN(const int64_t value,
-                            library_.Evaluate(argument.value_expr(), facts_));
+        EK_ASSIGN_OR_RETURN(const int64_t value, Value(argument.value_expr()));
         return CInteger(value);
       }
       case v1::CArgument::kArray:
@@ -150,11 +166,20 @@ class CallWriter {
     const auto i = static_cast<size_t>(input.index());
     if (!w_.Has(i)) {
       if (!input.zeros_if_absent()) return std::string("0");
+      if (facts_.factors.empty()) {
+        return NoValue("the number of output channels is unknown");
+      }
       return w_.Array(v1::INT32, std::vector<int32_t>(facts_.factors.size()));
     }
     if (i == 1 && kernel_.weight_order() != v1::AS_IN_GRAPH) {
       return w_.Array(w_.In(1).type,
                       WeightsInOrder(w_, kernel_.weight_order()));
+    }
+    if (i == 1 && kernel_.has_weight_layout()) {
+      EK_ASSIGN_OR_RETURN(const auto order,
+                          library_.OrderOf(kernel_.weight_layout(),
+                                           w_.In(1).num_elements(), facts_));
+      return w_.Array(w_.In(1).type, WeightsInOrder(w_, *order));
     }
     return kernel_.call().table_entry() ? w_.AddressOfIn(i) : w_.X(i);
   }
@@ -185,8 +210,7 @@ class CallWriter {
   absl::StatusOr<std::string> Array(const v1::CArgument::Array& array) {
     std::vector<int64_t> values;
     for (const std::string& expression : array.value_exprs()) {
-      EK_ASSIGN_OR_RETURN(const int64_t value,
-                          library_.Evaluate(expression, facts_));
+      EK_ASSIGN_OR_RETURN(const int64_t value, Value(expression));
       values.push_back(value);
     }
     return ArrayOf(array.type(), values);
@@ -197,15 +221,25 @@ class CallWriter {
     std::vector<int64_t> values;
     const int64_t multiplier = facts_[V::kMultiplier];
     const int64_t n = facts_[V::kN];
-    for (const ops::FixedPointMultiplier& factor : facts_.factors) {
+    std::vector<int64_t> sums;
+    std::vector<int64_t> biases;
+    if (library_.Reads(channel.value_expr(), V::kWeightSum)) {
+      sums = WeightSums(w_);
+    }
+    if (library_.Reads(channel.value_expr(), V::kBias)) biases = Biases(w_);
+    for (size_t i = 0; i < facts_.factors.size(); ++i) {
+      const ops::FixedPointMultiplier& factor = facts_.factors[i];
       facts_[V::kMultiplier] = factor.multiplier;
       facts_[V::kN] = 31 - factor.shift;
-      EK_ASSIGN_OR_RETURN(const int64_t value,
-                          library_.Evaluate(channel.value_expr(), facts_));
+      facts_[V::kWeightSum] = i < sums.size() ? sums[i] : 0;
+      facts_[V::kBias] = i < biases.size() ? biases[i] : 0;
+      EK_ASSIGN_OR_RETURN(const int64_t value, Value(channel.value_expr()));
       values.push_back(value);
     }
     facts_[V::kMultiplier] = multiplier;
     facts_[V::kN] = n;
+    facts_[V::kWeightSum] = 0;
+    facts_[V::kBias] = 0;
     return ArrayOf(channel.type(), values);
   }
 

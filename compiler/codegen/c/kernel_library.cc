@@ -5,8 +5,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
@@ -16,14 +16,16 @@
 #include "google/protobuf/text_format.h"
 #include "target/expression.h"
 #include "target/host_cost.h"
+#include "target/kernel_rows.h"
 
 namespace edgekiln::compiler {
 namespace {
 
 constexpr int kMaxNesting = 20;
-constexpr int kMaxArguments = 64;      // Of a call, and of a struct.
-constexpr int kMaxElements = 1 << 10;  // Of an array that a row lists.
-constexpr int64_t kNoValue = int64_t{1} << 50;
+constexpr int64_t kNoValue = int64_t{1} << 40;
+// Of weights in an order of their own: with padding of each channel.
+constexpr int64_t kMaxPadding = 4;
+constexpr int64_t kMaxWeights = int64_t{12} << 20;
 
 absl::Status Invalid(std::string what, std::string fix = "") {
   return MakeError(absl::StatusCode::kInvalidArgument,
@@ -46,26 +48,6 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
   std::string text_;
 };
 
-bool IsNameByte(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-// A C identifier, or several words as "const int8_t *" with `type`.
-bool IsName(absl::string_view text, bool type = false) {
-  return !text.empty() && text.size() <= 128 &&
-         !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), [type](char c) {
-           return IsNameByte(c) || (type && (c == ' ' || c == '*'));
-         });
-}
-
-bool IsHeader(absl::string_view text) {
-  return !text.empty() && text.size() <= 128 &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return IsNameByte(c) || c == '.' || c == '-' || c == '/';
-         });
-}
-
 template <typename List>
 bool Holds(const List& list, int value) {
   return list.empty() ||
@@ -75,6 +57,36 @@ bool Holds(const List& list, int value) {
 int64_t Percent(int64_t value, int32_t percent) {
   return percent == 0 ? value
                       : value / 100 * percent + value % 100 * percent / 100;
+}
+
+// Of a row in general; whether its text is there, as well.
+absl::Status Check(const v1::CKernel& kernel, const std::string& where) {
+  EK_RETURN_IF_ERROR(target::CheckKernelRow(kernel, where));
+  if (!kernel.has_call()) {
+    if (IsGenerator(kernel.generator())) return absl::OkStatus();
+    return Invalid(
+        absl::StrCat(where, ": no generator is called ", kernel.generator()));
+  }
+  absl::string_view function = kernel.call().function();
+  if (absl::ConsumePrefix(&function, "$") && !IsHelper(function)) {
+    return Invalid(
+        absl::StrCat(where, ": no built-in text is called ", function));
+  }
+  return absl::OkStatus();
+}
+
+bool HasArraysByChannel(const v1::CArgument& argument) {
+  if (argument.has_per_channel()) return true;
+  return argument.has_fields() &&
+         std::any_of(argument.fields().members().begin(),
+                     argument.fields().members().end(), HasArraysByChannel);
+}
+
+bool HasConstantBytes(const StepWriter& w) {
+  return (w.op().has_conv2d() || w.op().has_depthwise_conv2d() ||
+          w.op().has_fully_connected()) &&
+         w.Has(1) && w.In(1).is_constant() && ElementBytes(w.In(1).type) == 1 &&
+         w.In(1).num_elements() > 0;
 }
 
 }  // namespace
@@ -95,111 +107,27 @@ class KernelLibrary::Expressions {
     return found.get();
   }
 
+  using Order = std::shared_ptr<const std::vector<int32_t>>;
+
+  // Null if none was kept by that name.
+  Order FindOrder(const std::string& name) {
+    const MutexLock lock(mutex_);
+    const auto found = orders_.find(name);
+    return found == orders_.end() ? nullptr : found->second;
+  }
+  void KeepOrder(const std::string& name, const Order& order) {
+    const MutexLock lock(mutex_);
+    kept_elements_ += std::ssize(*order);
+    if (kept_elements_ <= kMaxWeights) orders_[name] = order;
+  }
+
  private:
   Mutex mutex_;
   absl::flat_hash_map<std::string, std::unique_ptr<const target::Expression>>
       compiled_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Order> orders_ ABSL_GUARDED_BY(mutex_);
+  int64_t kept_elements_ ABSL_GUARDED_BY(mutex_) = 0;
 };
-
-absl::Status KernelLibrary::CheckExpression(
-    const std::string& expression) const {
-  return expressions_->Find(expression).status();
-}
-
-absl::Status KernelLibrary::CheckArgument(const v1::CArgument& argument,
-                                          int depth) const {
-  if (depth > 4) return Invalid("structs are nested more than four deep");
-  if (!argument.name().empty() && !IsName(argument.name())) {
-    return Invalid("the name of a member is not an identifier");
-  }
-  if (!argument.cast().empty() && !IsName(argument.cast(), true)) {
-    return Invalid("a cast is not a C type");
-  }
-  switch (argument.value_case()) {
-    case v1::CArgument::kValueExpr:
-      return CheckExpression(argument.value_expr());
-    case v1::CArgument::kArray:
-      if (argument.array().value_exprs_size() > kMaxElements) {
-        return Invalid("an array has too many elements");
-      }
-      for (const std::string& value : argument.array().value_exprs()) {
-        EK_RETURN_IF_ERROR(CheckExpression(value));
-      }
-      return absl::OkStatus();
-    case v1::CArgument::kPerChannel:
-      return CheckExpression(argument.per_channel().value_expr());
-    case v1::CArgument::kFields: {
-      const v1::CArgument::Struct& fields = argument.fields();
-      if (fields.members_size() > kMaxArguments) {
-        return Invalid("a struct has too many members");
-      }
-      if (!fields.type().empty() && !IsName(fields.type(), true)) {
-        return Invalid("the type of a struct is not a C type");
-      }
-      for (const v1::CArgument& member : fields.members()) {
-        if (member.name().empty()) return Invalid("a member has no name");
-        EK_RETURN_IF_ERROR(CheckArgument(member, depth + 1));
-      }
-      return absl::OkStatus();
-    }
-    case v1::CArgument::kInput:
-      return argument.input().index() >= 0
-                 ? absl::OkStatus()
-                 : Invalid("the index of an input is negative");
-    case v1::CArgument::kOutput:
-      return argument.output() >= 0
-                 ? absl::OkStatus()
-                 : Invalid("the index of an output is negative");
-    case v1::CArgument::kFloats:
-    case v1::CArgument::kScratch:
-      return absl::OkStatus();
-    case v1::CArgument::VALUE_NOT_SET:
-      break;
-  }
-  return Invalid("an argument has no value");
-}
-
-absl::Status KernelLibrary::CheckCall(const v1::CCall& call) const {
-  const absl::string_view function = call.function();
-  if (!function.empty() && function[0] == '$') {
-    if (!IsHelper(function.substr(1))) {
-      return Invalid(absl::StrCat("no built-in text is called ", function));
-    }
-  } else if (!IsName(function)) {
-    return Invalid("the function is not an identifier");
-  } else if (!IsHeader(call.header())) {
-    return Invalid("a function that is not built in needs a header");
-  }
-  if (call.arguments_size() > kMaxArguments) {
-    return Invalid("a call has too many arguments");
-  }
-  for (const v1::CArgument& argument : call.arguments()) {
-    EK_RETURN_IF_ERROR(CheckArgument(argument, 0));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status KernelLibrary::Check(const v1::CKernel& kernel) const {
-  if (!IsName(kernel.name())) return Invalid("its name is not an identifier");
-  for (const std::string& op : kernel.ops()) {
-    if (v1::OpAttributes::descriptor()->FindFieldByName(op) == nullptr) {
-      return Invalid(absl::StrCat("no op is called ", op));
-    }
-  }
-  for (const std::string& condition : kernel.where()) {
-    EK_RETURN_IF_ERROR(CheckExpression(condition));
-  }
-  if (!kernel.scratch_bytes_expr().empty()) {
-    EK_RETURN_IF_ERROR(CheckExpression(kernel.scratch_bytes_expr()));
-  }
-  EK_RETURN_IF_ERROR(CheckExpression(kernel.cost().instructions_expr()));
-  EK_RETURN_IF_ERROR(CheckExpression(kernel.cost().code_bytes_expr()));
-  if (kernel.has_call()) return CheckCall(kernel.call());
-  if (!IsGenerator(kernel.generator())) {
-    return Invalid(absl::StrCat("no generator is called ", kernel.generator()));
-  }
-  return absl::OkStatus();
-}
 
 KernelLibrary::KernelLibrary(v1::KernelLibrary data)
     : expressions_(std::make_shared<Expressions>()) {
@@ -233,10 +161,36 @@ absl::StatusOr<KernelLibrary> KernelLibrary::Parse(absl::string_view text) {
   KernelLibrary library(std::move(data));
   for (size_t i = 0; i < library.kernels_.size(); ++i) {
     const v1::CKernel& kernel = library.kernels_[i];
-    EK_RETURN_IF_ERROR(library.Check(kernel),
-                       absl::StrCat("kernel ", i, " (", kernel.name(), ")"));
+    EK_RETURN_IF_ERROR(
+        Check(kernel, absl::StrCat("kernel ", i, " (", kernel.name(), ")")));
   }
   return library;
+}
+
+absl::StatusOr<KernelLibrary> KernelLibrary::WithOwn(
+    const google::protobuf::RepeatedPtrField<v1::CKernel>& rows) {
+  v1::KernelLibrary data;
+  *data.mutable_kernels() = rows;
+  for (const v1::CKernel& built_in : Builtin().kernels()) {
+    *data.add_kernels() = built_in;
+  }
+  for (int i = 0; i < rows.size(); ++i) {
+    const std::string& name = rows[i].name();
+    const bool is_taken =
+        name == kAliasKernel ||
+        std::any_of(Builtin().kernels().begin(), Builtin().kernels().end(),
+                    [&](const v1::CKernel& built_in) {
+                      return built_in.name() == name;
+                    });
+    if (!is_taken) continue;
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "KERNELS_INVALID",
+         .what = "a built-in kernel has that name",
+         .where = absl::StrCat("c_kernels[", i, "] \"", name, "\": name"),
+         .fix = absl::StrCat("call it otherwise: \"my_", name, "\"")});
+  }
+  return KernelLibrary(std::move(data));
 }
 
 const KernelLibrary& KernelLibrary::Builtin() {
@@ -262,6 +216,14 @@ bool KernelLibrary::Fits(const v1::CKernel& kernel, const StepWriter& w,
   };
   if (!Holds(kernel.in(), type(0)) || !Holds(kernel.in2(), type(1)) ||
       !Holds(kernel.out(), w.Out(0).type)) {
+    return false;
+  }
+  const bool orders =
+      kernel.weight_order() != v1::AS_IN_GRAPH || kernel.has_weight_layout();
+  if (orders && !HasConstantBytes(w)) return false;
+  if (facts.factors.empty() && kernel.has_call() &&
+      std::any_of(kernel.call().arguments().begin(),
+                  kernel.call().arguments().end(), HasArraysByChannel)) {
     return false;
   }
   return std::all_of(kernel.where().begin(), kernel.where().end(),
@@ -295,6 +257,60 @@ absl::StatusOr<int64_t> KernelLibrary::Evaluate(
   EK_ASSIGN_OR_RETURN(const target::Expression* const compiled,
                       expressions_->Find(expression));
   return compiled->Evaluate(facts.values);
+}
+
+bool KernelLibrary::Reads(const std::string& expression,
+                          KernelVariable variable) const {
+  const auto compiled = expressions_->Find(expression);
+  if (!compiled.ok()) return false;
+  const std::vector<int32_t> used = (*compiled)->UsedVariables();
+  return std::find(used.begin(), used.end(), SlotOf(variable)) != used.end();
+}
+
+absl::StatusOr<std::shared_ptr<const std::vector<int32_t>>>
+KernelLibrary::OrderOf(const v1::CWeightLayout& layout, int64_t weights,
+                       const KernelFacts& facts) const {
+  std::string name =
+      absl::StrCat(layout.elements_expr(), "\n", layout.source_expr(), "\n");
+  name.append(reinterpret_cast<const char*>(facts.values.data()),
+              facts.values.size() * sizeof(facts.values[0]));
+  if (auto kept = expressions_->FindOrder(name)) return kept;
+  EK_ASSIGN_OR_RETURN(const int64_t elements,
+                      Evaluate(layout.elements_expr(), facts));
+  const int64_t most = std::min(
+      kMaxPadding * (std::min(weights, kMaxWeights) + 1024), kMaxWeights);
+  if (elements < 1 || elements > most) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "KERNELS_INVALID",
+                      .what = absl::StrCat("elements_expr must be 1 to ", most),
+                      .where = "weight_layout: elements_expr",
+                      .limit = absl::StrCat("1 to ", most),
+                      .need = absl::StrCat(elements),
+                      .fix = "correct the expression"});
+  }
+  EK_ASSIGN_OR_RETURN(const target::Expression* const source,
+                      expressions_->Find(layout.source_expr()));
+  KernelFacts of_element = facts;
+  auto order = std::make_shared<std::vector<int32_t>>();
+  order->reserve(static_cast<size_t>(elements));
+  for (int64_t i = 0; i < elements; ++i) {
+    of_element[KernelVariable::kElement] = i;
+    EK_ASSIGN_OR_RETURN(const int64_t index,
+                        source->Evaluate(of_element.values));
+    if (index < -1 || index >= weights) {
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.reason = "KERNELS_INVALID",
+           .what = absl::StrCat("source_expr gives ", index, " for element ", i,
+                                ", but there are ", weights, " weights"),
+           .where = "weight_layout: source_expr",
+           .limit = absl::StrCat("-1 to ", weights - 1),
+           .fix = "correct the expression"});
+    }
+    order->push_back(static_cast<int32_t>(index));
+  }
+  expressions_->KeepOrder(name, order);
+  return order;
 }
 
 }  // namespace edgekiln::compiler

@@ -12,9 +12,13 @@
 #include "compiler/codegen/c/kernel_variables.h"
 #include "compiler/codegen/c/step_writer.h"
 #include "edgekiln/v1/kernel_library.pb.h"
+#include "google/protobuf/repeated_ptr_field.h"
 
 // The kernels that layers can have, as data (docs/c_code.md).
 namespace edgekiln::compiler {
+
+// The name, in manifests, of layers that need no code.
+inline constexpr char kAliasKernel[] = "alias";
 
 // What a step takes with a kernel.
 struct KernelCost {
@@ -34,29 +38,39 @@ class KernelLibrary {
   static absl::StatusOr<KernelLibrary> Parse(absl::string_view text);
   // kernels.txtpb.
   static const KernelLibrary& Builtin();
+  // The rows of a target (Machine.Firmware.kernels), and behind them the
+  // built-in ones. INVALID_ARGUMENT where a row has the name of one of those.
+  static absl::StatusOr<KernelLibrary> WithOwn(
+      const google::protobuf::RepeatedPtrField<v1::CKernel>& rows);
 
   // In their order.
   absl::Span<const v1::CKernel> kernels() const { return kernels_; }
-  // Whether ops, types and conditions of the kernel are the step's.
+  // Whether ops, types and conditions of the kernel are the step's. With an
+  // order of weights, these are constant bytes; with arrays by channel, the
+  // step has factors.
   bool Fits(const v1::CKernel& kernel, const StepWriter& w,
             const KernelFacts& facts) const;
-  // On a processor; all of 2^50 where an expression has no value.
+  // On a processor; all of 2^40 where an expression has no value.
   KernelCost CostOf(const v1::CKernel& kernel, v1::Processor processor,
                     const KernelFacts& facts) const;
   // The value of one of its expressions.
   absl::StatusOr<int64_t> Evaluate(const std::string& expression,
                                    const KernelFacts& facts) const;
+  // Whether one of them reads that variable.
+  bool Reads(const std::string& expression, KernelVariable variable) const;
+  // For each element of the array, the index of the weight of `weights` that it
+  // is, or -1 for a 0. INVALID_ARGUMENT where the layout names no weight or
+  // more elements than an array of so many weights may have.
+  absl::StatusOr<std::shared_ptr<const std::vector<int32_t>>> OrderOf(
+      const v1::CWeightLayout& layout, int64_t weights,
+      const KernelFacts& facts) const;
 
  private:
-  // Expressions by their text, each compiled when it is first asked for.
+  // Expressions by their text, each compiled when it is first asked for, and
+  // orders of weights.
   class Expressions;
 
   explicit KernelLibrary(v1::KernelLibrary data);
-  absl::Status Check(const v1::CKernel& kernel) const;
-  absl::Status CheckExpression(const std::string& expression) const;
-  absl::Status CheckCall(const v1::CCall& call) const;
-  absl::Status CheckArgument(const v1::CArgument& argument, int depth) const;
-
   std::vector<v1::CKernel> kernels_;
   std::shared_ptr<Expressions> expressions_;
 };

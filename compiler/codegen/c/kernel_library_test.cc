@@ -40,24 +40,26 @@ TEST(KernelLibraryTest, WhatIsWrongIsNamed) {
     const char* kernel;
     const char* error;
   } kCases[] = {
-      {"name: \"a b\" generator: \"plain\"", "not an identifier"},
+      {"name: \"a b\" generator: \"plain\"", "not a C identifier"},
       {"name: \"k\" generator: \"fast\"", "no generator is called fast"},
       {"name: \"k\" ops: \"konv\" generator: \"plain\"", "no op is called"},
       {"name: \"k\" where: \"depth == 1\" generator: \"plain\"", "depth"},
       {"name: \"k\" colour: 1", "colour"},
       {"name: \"k\" call { function: \"f\" }", "needs a header"},
-      {"name: \"k\" call { function: \"f(\" header: \"h\" }", "identifier"},
+      {"name: \"k\" call { function: \"f(\" header: \"h.h\" }", "identifier"},
       {"name: \"k\" call { function: \"f\" header: \"h\\\"\" }", "header"},
       {"name: \"k\" call { function: \"$f\" }", "no built-in text"},
-      {"name: \"k\" call { function: \"f\" header: \"h\" arguments {} }",
+      {"name: \"k\" call { function: \"f\" header: \"h.h\" arguments {} }",
        "no value"},
-      {"name: \"k\" call { function: \"f\" header: \"h\" arguments { "
+      {"name: \"k\" call { function: \"f\" header: \"h.h\" arguments { "
        "value_expr: \"1 +\" } }",
        "expression"},
-      {"name: \"k\" call { function: \"f\" header: \"h\" arguments { fields { "
-       "members { value_expr: \"1\" } } } }",
+      {"name: \"k\" call { function: \"f\" header: \"h.h\" arguments { fields "
+       "{ "
+       "type: \"int\" members { value_expr: \"1\" } } } }",
        "has no name"},
-      {"name: \"k\" call { function: \"f\" header: \"h\" arguments { output: 0 "
+      {"name: \"k\" call { function: \"f\" header: \"h.h\" arguments { output: "
+       "0 "
        "cast: \"int)(\" } }",
        "not a C type"},
   };

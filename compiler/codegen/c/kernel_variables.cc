@@ -1,7 +1,6 @@
 #include "compiler/codegen/c/kernel_variables.h"
 
 #include <algorithm>
-#include <array>
 
 #include "compiler/codegen/c/emit_common.h"
 #include "google/protobuf/descriptor.h"
@@ -13,54 +12,6 @@ namespace edgekiln::compiler {
 namespace {
 
 using V = KernelVariable;
-
-constexpr size_t kCount = static_cast<size_t>(V::kCount);
-constexpr std::array<const char*, kCount> kNames = {"has_bias",
-                                                    "bias_constant",
-                                                    "weights_constant",
-                                                    "weight_zeros",
-                                                    "one_weight_zero",
-                                                    "in_quantized",
-                                                    "in2_quantized",
-                                                    "out_quantized",
-                                                    "converter",
-                                                    "outputs",
-                                                    "inputs",
-                                                    "in_bytes",
-                                                    "out_bytes",
-                                                    "rounding",
-                                                    "depthwise",
-                                                    "leaves_input",
-                                                    "channel_first",
-                                                    "factors",
-                                                    "least_n",
-                                                    "most_n",
-                                                    "one_factor",
-                                                    "in_zero",
-                                                    "in2_zero",
-                                                    "out_zero",
-                                                    "clamp_min",
-                                                    "clamp_max",
-                                                    "left_shift",
-                                                    "pow2_left_shift",
-                                                    "multiplier_a",
-                                                    "n_a",
-                                                    "multiplier_b",
-                                                    "n_b",
-                                                    "multiplier_out",
-                                                    "n_out",
-                                                    "outer",
-                                                    "axis",
-                                                    "inner",
-                                                    "function",
-                                                    "has_float",
-                                                    "has_double",
-                                                    "has_upper_half",
-                                                    "has_packed",
-                                                    "has_vectors",
-                                                    "scratch_bytes",
-                                                    "multiplier",
-                                                    "n"};
 
 int64_t N(const ops::FixedPointMultiplier& factor) { return 31 - factor.shift; }
 
@@ -243,30 +194,17 @@ void SetProcessor(v1::Processor processor, KernelFacts& facts) {
   facts[V::kHasVectors] = wide || processor == v1::CORTEX_M55;
 }
 
-std::vector<std::string> MakeNames() {
-  const auto op = target::OpVariableNames();
-  std::vector<std::string> names(op.begin(), op.end());
-  names.insert(names.end(), kNames.begin(), kNames.end());
-  return names;
-}
-
-size_t SlotOf(KernelVariable variable) {
-  return static_cast<size_t>(target::kNumOpVariables) +
-         static_cast<size_t>(variable);
-}
-
 }  // namespace
 
-absl::Span<const std::string> KernelVariableNames() {
-  static const auto& names = *new std::vector<std::string>(MakeNames());
-  return names;
+int32_t SlotOf(KernelVariable variable) {
+  return target::kNumOpVariables + static_cast<int32_t>(variable);
 }
 
 int64_t& KernelFacts::operator[](KernelVariable variable) {
-  return values[SlotOf(variable)];
+  return values[static_cast<size_t>(SlotOf(variable))];
 }
 int64_t KernelFacts::operator[](KernelVariable variable) const {
-  return values[SlotOf(variable)];
+  return values[static_cast<size_t>(SlotOf(variable))];
 }
 
 KernelFacts FactsOf(const StepWriter& w, v1::Processor processor) {

@@ -103,9 +103,12 @@ absl::StatusOr<KernelChoice> KernelEmitter::Emit(StepWriter& w,
   }
   for (const auto& [cost, kernel] : fitting) {
     if (by_cost && cost.instructions >= plain_cost.instructions) break;
-    const KernelChoice choice = {kernel->name(), cost.instructions,
-                                 cost.code_bytes};
+    KernelChoice choice = {kernel->name(), cost.instructions, cost.code_bytes};
     if (kernel->has_call()) {
+      if (!kernel->call().header().empty()) {
+        choice.function = kernel->call().function();
+        choice.header = kernel->call().header();
+      }
       EK_RETURN_IF_ERROR(EmitCall(w, library_, *kernel, facts));
       return choice;
     }

@@ -18,6 +18,9 @@ struct KernelChoice {
   std::string name;
   int64_t instructions = 0;  // Predicted for one inference.
   int64_t code_bytes = 0;    // Estimated.
+  // Of a call of a function that is not built in.
+  std::string function = {};
+  std::string header = {};
 };
 
 // Writes steps of a network. Not thread-safe.

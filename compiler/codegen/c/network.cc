@@ -21,8 +21,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-constexpr const char* kAlias = "alias";
-
 bool AllEmpty(const Graph& graph, const std::vector<TensorId>& outputs) {
   return std::all_of(outputs.begin(), outputs.end(), [&graph](TensorId id) {
     return graph.tensors[id].num_elements() == 0;
@@ -160,7 +158,7 @@ class Network {
     if (IsAlias(graph_, step) && !writer_.channel_first(step.inputs[0])) {
       use.reads = {step.inputs[0]};
       use.is_alias = true;
-      text.layer.kernel = kAlias;
+      text.layer.kernel = kAliasKernel;
       uses_.push_back(std::move(use));
       return absl::OkStatus();
     }
@@ -173,6 +171,9 @@ class Network {
       text.layer.kernel = choice.name;
       text.layer.predicted_instructions += choice.instructions;
       text.layer.code_bytes += choice.code_bytes;
+      if (!choice.function.empty()) {
+        text.layer.external_calls.push_back({choice.function, choice.header});
+      }
       text.body += w.Block();
       text.can_fail = text.can_fail || w.can_fail();
       text.called.insert(text.called.end(), w.called().begin(),
@@ -240,8 +241,9 @@ class Network {
     for (size_t i = 0; i < layers_.size(); ++i) {
       const LayerText& text = layers_[i];
       for (const TensorId id : text.outputs) {
-        layer[id] = text.layer.kernel == kAlias ? layer[graph_.ops[i].inputs[0]]
-                                                : static_cast<int32_t>(i);
+        layer[id] = text.layer.kernel == kAliasKernel
+                        ? layer[graph_.ops[i].inputs[0]]
+                        : static_cast<int32_t>(i);
       }
     }
     std::vector<CTensor> tensors;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+
+#include "absl/strings/string_view.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -62,6 +65,50 @@ std::vector<int8_t> WeightsInOrder(const StepWriter& w,
     default:
       return {weights, weights + w.In(1).num_elements()};
   }
+}
+
+std::vector<int8_t> WeightsInOrder(const StepWriter& w,
+                                   const std::vector<int32_t>& order) {
+  const auto* weights = reinterpret_cast<const int8_t*>(w.In(1).data->data());
+  std::vector<int8_t> result;
+  result.reserve(order.size());
+  for (const int32_t i : order) result.push_back(i < 0 ? 0 : weights[i]);
+  return result;
+}
+
+std::vector<int64_t> WeightSums(const StepWriter& w) {
+  if (!w.Has(1) || !w.In(1).is_constant() || ElementBytes(w.In(1).type) != 1 ||
+      w.In(1).shape.empty() || w.In(1).num_elements() == 0) {
+    return {};
+  }
+  const absl::string_view bytes = *w.In(1).data;
+  const bool is_signed = w.In(1).type == v1::INT8;
+  const int64_t channels = ChannelsOf(w);
+  const int64_t depth = w.In(1).num_elements() / channels;
+  const bool channels_last = w.op().has_depthwise_conv2d();
+  std::vector<int64_t> sums(static_cast<size_t>(channels));
+  for (int64_t i = 0; i < w.In(1).num_elements(); ++i) {
+    const char byte = bytes[static_cast<size_t>(i)];
+    const int64_t value = is_signed ? static_cast<int8_t>(byte)
+                                    : int64_t{static_cast<uint8_t>(byte)};
+    sums[static_cast<size_t>(channels_last ? i % channels : i / depth)] +=
+        value;
+  }
+  return sums;
+}
+
+std::vector<int64_t> Biases(const StepWriter& w) {
+  if (!w.Has(2) || !w.In(2).is_constant() || w.In(2).type != v1::INT32) {
+    return {};
+  }
+  const absl::string_view bytes = *w.In(2).data;
+  std::vector<int64_t> biases(bytes.size() / sizeof(int32_t));
+  for (size_t i = 0; i < biases.size(); ++i) {
+    int32_t value = 0;
+    std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+    biases[i] = value;
+  }
+  return biases;
 }
 
 }  // namespace edgekiln::compiler

@@ -1,5 +1,6 @@
 #include "compiler/codegen/firmware/check_files.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,12 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/identifiers.h"
 #include "compiler/codegen/firmware/large_check.h"
+#include "compiler/codegen/firmware/own_kernels.h"
 #include "compiler/codegen/firmware/runtime.h"
 #include "compiler/dataset/synthesize.h"
 #include "compiler/ir/interpreter.h"
@@ -25,6 +28,8 @@ constexpr int64_t kTwoSamplesBytes = int64_t{1} << 20;
 // As arrays, and at all: the stage that makes bundles computes all of them.
 constexpr int64_t kMostArrayBytes = int64_t{16} << 20;
 constexpr int64_t kMostBytes = int64_t{256} << 20;
+// Of all samples: whoever asked for the bundle waits for them.
+constexpr int64_t kMostOperations = 4'000'000'000;
 
 // Inputs that the caller writes, and outputs, of one sample.
 struct Sample {
@@ -47,6 +52,21 @@ int64_t PortBytes(const Graph& graph) {
 
 bool IsLarge(const Graph& graph) { return PortBytes(graph) > kMostArrayBytes; }
 
+// Of one inference: multiply-accumulates, and values that are written.
+int64_t OperationsOf(const Graph& graph) {
+  int64_t operations = 0;
+  for (const Op& op : graph.ops) {
+    int64_t values = 0;
+    for (const TensorId id : op.outputs) {
+      values += std::min(graph.tensors[id].num_elements(), kMostOperations);
+    }
+    operations +=
+        std::min(std::max(MacsOf(graph, op), values), kMostOperations);
+    if (operations > kMostOperations) return kMostOperations + 1;
+  }
+  return operations;
+}
+
 std::vector<bool> StatesOf(const Graph& graph) {
   std::vector<bool> is_state(graph.inputs.size(), false);
   for (const State& state : graph.states) {
@@ -64,8 +84,12 @@ bool Computes(Interpreter& interpreter, const Sample& sample) {
 }
 
 absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
-  if (IsLarge(graph) || most == 0) return std::vector<Sample>();
-  const int64_t bytes = PortBytes(graph);
+  const int64_t operations = OperationsOf(graph);
+  if (IsLarge(graph) || most == 0 || operations > kMostOperations) {
+    return std::vector<Sample>();
+  }
+  const bool is_small =
+      PortBytes(graph) <= kTwoSamplesBytes && operations <= kMostOperations / 2;
   const std::vector<bool> is_state = StatesOf(graph);
   std::vector<v1::TensorType> types;
   for (const TensorId id : graph.inputs) {
@@ -73,7 +97,7 @@ absl::StatusOr<std::vector<Sample>> Samples(const Graph& graph, int most) {
   }
   v1::SynthesizeDataOptions options;
   options.set_seed(1);
-  options.set_samples(bytes > kTwoSamplesBytes ? 1 : most);
+  options.set_samples(is_small ? most : 1);
   options.set_chunk_samples(1);
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       SynthesizeData(options, types, nullptr, is_state));
@@ -241,7 +265,67 @@ std::string CompilerText(const target::CompilerUse& use) {
       "_LINK_FLAGS = ", absl::StrJoin(target::LinkFlags(use), " "), "\n");
 }
 
-std::string MakeText(const std::string& prefix, v1::Processor processor) {
+// What a Makefile says of a target's own kernels; all of it is empty where no
+// layer calls one.
+struct OwnKernelRules {
+  std::string variables;
+  std::string flags;    // Of the files that include their headers.
+  std::string check;    // What the check links.
+  std::string rules;    // That make it.
+  std::string compile;  // Commands of firmware.elf.
+  std::string objects;  // That it links.
+  std::string sources;  // What all of that is made of.
+  std::string made;     // Files that these rules make, but for the programs.
+};
+
+OwnKernelRules RulesOf(const std::vector<std::string>& paths) {
+  OwnKernelRules own;
+  if (std::find(paths.begin(), paths.end(), kOwnKernelsFile) == paths.end()) {
+    return own;
+  }
+  own.flags = " $(KERNEL_FLAGS)";
+  std::string folders;
+  for (const std::string& folder : OwnIncludeFolders(paths)) {
+    absl::StrAppend(&folders, " -isystem ", folder);
+  }
+  own.variables = absl::StrCat("KERNEL_FLAGS =", folders, "\n");
+  std::string headers;
+  for (const std::string& path : paths) {
+    if (!IsOwnPath(path)) continue;
+    absl::StrAppend(&own.sources, " ", path);
+    if (absl::EndsWith(path, ".h")) absl::StrAppend(&headers, " ", path);
+  }
+  int number = 0;
+  for (const std::string& path : paths) {
+    if (!IsOwnPath(path) || absl::EndsWith(path, ".h")) continue;
+    const std::string object = absl::StrCat("kernel_", number, ".o");
+    absl::StrAppend(&own.compile, "\t$($(COMPILER)_CC) $($(COMPILER)_FLAGS) ",
+                    "$(KERNEL_FLAGS) -c ", path, " -o ", object, "\n");
+    absl::StrAppend(&own.objects, " ", object);
+    absl::StrAppend(&own.made, " ", object);
+    if (absl::EndsWith(path, ".c")) {
+      const std::string checked = absl::StrCat("$(PROGRAM)_", number, ".o");
+      absl::StrAppend(&own.check, " ", checked);
+      absl::StrAppend(&own.made, " check_network_", number,
+                      ".o check_sanitized_", number, ".o");
+      absl::StrAppend(&own.rules, checked, ": ", path, headers,
+                      "\n\t$(CC) -std=c99 -ffp-contract=off $(CFLAGS) -w "
+                      "$(KERNEL_FLAGS) -c ",
+                      path, " -o $@\n\n");
+    }
+    ++number;
+  }
+  if (own.sources.empty()) {
+    absl::StrAppend(&own.variables,
+                    "# What KERNELS.txt lists: sources, objects or archives of "
+                    "yours.\nKERNELS =\n");
+    own.check = own.objects = own.sources = " $(KERNELS)";
+  }
+  return own;
+}
+
+std::string MakeText(const std::string& prefix, v1::Processor processor,
+                     const OwnKernelRules& own) {
   std::string compilers;
   const target::ProcessorInfo* const info = target::FindProcessor(processor);
   if (info != nullptr) {
@@ -264,27 +348,35 @@ CFLAGS += -g -fsanitize=address,undefined -fno-sanitize-recover=all
 PROGRAM = check_sanitized
 endif
 COMPILER = GCC
-@compilers@
+@variables@@compilers@
 check: $(PROGRAM)
 	./$(PROGRAM)
 
-$(PROGRAM): check.c check_data.h @prefix@.c @prefix@.h
-	$(CC) -std=c99 -ffp-contract=off $(CFLAGS) check.c @prefix@.c -o $@
+$(PROGRAM): check.c check_data.h @prefix@.c @prefix@.h@check@
+	$(CC) -std=c99 -ffp-contract=off $(CFLAGS)@flags@ check.c @prefix@.c@check@ -o $@
 
-firmware.elf: @prefix@.c @prefix@.h @runtime@ start.S firmware.ld
-	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c @prefix@.c -o network.o
+@rules@firmware.elf: @prefix@.c @prefix@.h @runtime@ start.S firmware.ld@sources@
+	$($(COMPILER)_CC) $($(COMPILER)_FLAGS)@flags@ -c @prefix@.c -o network.o
 	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c @runtime@ -o runtime.o
 	$($(COMPILER)_CC) $($(COMPILER)_FLAGS) -c start.S -o start.o
-	$($(COMPILER)_LD) $($(COMPILER)_LINK_FLAGS) network.o runtime.o start.o -o $@
+@compile@	$($(COMPILER)_LD) $($(COMPILER)_LINK_FLAGS) network.o runtime.o start.o@objects@ -o $@
 
 clean:
-	rm -f check_network check_sanitized firmware.elf network.o runtime.o start.o
+	rm -f check_network check_sanitized firmware.elf network.o runtime.o start.o@made@
 
 .PHONY: check clean
 )",
       {{"@compilers@", compilers},
        {"@prefix@", prefix},
-       {"@runtime@", kRuntimeFile}});
+       {"@runtime@", kRuntimeFile},
+       {"@variables@", own.variables},
+       {"@flags@", own.flags},
+       {"@check@", own.check},
+       {"@rules@", own.rules},
+       {"@compile@", own.compile},
+       {"@objects@", own.objects},
+       {"@sources@", own.sources},
+       {"@made@", own.made}});
 }
 
 }  // namespace
@@ -296,7 +388,7 @@ absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
   const std::string prefix = CPrefix(graph.name);
   std::string text;
   if (IsLarge(graph) && PortBytes(graph) <= kMostBytes &&
-      options.most_samples > 0) {
+      options.most_samples > 0 && OperationsOf(graph) <= kMostOperations) {
     EK_ASSIGN_OR_RETURN(
         text, LargeCheckText(graph, prefix, options.include, options.start));
   }
@@ -307,11 +399,13 @@ absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
   return files;
 }
 
-absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
-                                              v1::Processor processor) {
+absl::StatusOr<std::vector<CFile>> CheckFiles(
+    const Graph& graph, v1::Processor processor,
+    const std::vector<std::string>& paths) {
   EK_ASSIGN_OR_RETURN(std::vector<CFile> files, CheckProgram(graph, {}));
-  files.insert(files.begin(),
-               {"Makefile", MakeText(CPrefix(graph.name), processor)});
+  files.insert(
+      files.begin(),
+      {"Makefile", MakeText(CPrefix(graph.name), processor, RulesOf(paths))});
   return files;
 }
 

@@ -20,17 +20,19 @@ struct CheckOptions {
 
 // `check.c`, which runs a network by its header, and `check_data.h`, which has
 // two samples of seeded inputs and what the reference interpreter computes of
-// them: one sample where they take more than 1 MiB, and above 16 MiB digests in
-// `check.c` (large_check.h). Nothing above 256 MiB, where the interpreter needs
-// more than 1 GiB, and where the network computes nothing of such inputs, as
-// they are not indices.
+// them: one sample where they take more than 1 MiB or 2e9 operations, and above
+// 16 MiB digests in `check.c` (large_check.h). Nothing above 256 MiB or 4e9
+// operations, where the interpreter needs more than 1 GiB, and where the
+// network computes nothing of such inputs, as they are not indices.
 absl::StatusOr<std::vector<CFile>> CheckProgram(const Graph& graph,
                                                 const CheckOptions& options);
 
 // What comes beside the C files of a network, so that its user can build and
-// check them: the program above and a `Makefile`.
-absl::StatusOr<std::vector<CFile>> CheckFiles(const Graph& graph,
-                                              v1::Processor processor);
+// check them: the program above and a `Makefile`. `paths`: of the source tree,
+// which may have a target's own kernels (own_kernels.h).
+absl::StatusOr<std::vector<CFile>> CheckFiles(
+    const Graph& graph, v1::Processor processor,
+    const std::vector<std::string>& paths = {});
 
 }  // namespace edgekiln::compiler
 

@@ -16,7 +16,9 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/c/c_sources.h"
+#include "compiler/codegen/c/kernel_library.h"
 #include "compiler/codegen/firmware/io_estimate.h"
+#include "compiler/codegen/firmware/own_kernels.h"
 #include "compiler/codegen/firmware/runtime.h"
 #include "compiler/codegen/firmware/stack_bound.h"
 #include "compiler/codegen/firmware/startup.h"
@@ -78,24 +80,6 @@ int64_t CyclesOf(int64_t instructions, int64_t cycles_of_100) {
          instructions % 100 * cycles_of_100 / 100;
 }
 
-// What EmitC() refused for lack of RAM, with the stack that is kept.
-absl::Status WithStack(const absl::Status& status,
-                       const v1::ResolvedMemory& ram, int64_t stack_bytes) {
-  std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  int64_t need = 0;
-  if (!detail.has_value() || detail->reason != "C_MEMORY" ||
-      !absl::StrContains(detail->what, "RAM") ||
-      !absl::SimpleAtoi(absl::StripSuffix(detail->need, " bytes"), &need)) {
-    return status;
-  }
-  detail->where = absl::StrCat("memory ", ram.name());
-  detail->limit = absl::StrCat(ram.capacity_bytes(), " bytes");
-  const int64_t bytes = RoundUp(need + stack_bytes, target::kMemoryAlignment);
-  detail->need =
-      absl::StrCat(bytes, " bytes, ", stack_bytes, " of them for the stack");
-  return MakeError(status.code(), *std::move(detail));
-}
-
 // By how many hundredths more code is larger than estimated, per program that
 // was refused. Measured: tests/bench/c_estimates_main.cc.
 constexpr int64_t kAllowancePercent = 4;
@@ -115,6 +99,53 @@ absl::StatusOr<CSources> SourcesFor(const Graph& graph, COptions options,
   if (options.recipe == CRecipe::kDefault) options.recipe = CRecipe::kSize;
   options.flash_limit_bytes = 0;
   return EmitC(graph, options);
+}
+
+// What EmitC() says that it needs of RAM; nothing if that is not what it lacks.
+std::optional<int64_t> RamNeedOf(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  int64_t need = 0;
+  if (!detail.has_value() || detail->reason != "C_MEMORY" ||
+      !absl::StrContains(detail->what, "RAM") ||
+      !absl::SimpleAtoi(absl::StripSuffix(detail->need, " bytes"), &need)) {
+    return std::nullopt;
+  }
+  return need;
+}
+
+// RAM that there is C for.
+struct RamNeed {
+  int64_t bytes = 0;
+  bool is_least = false;
+};
+
+// Between what was refused and what that choice of kernels would need, as
+// others may need less. Each step makes all of the C: there are few.
+RamNeed NeedOfRam(const Graph& graph, COptions options,
+                  absl::Span<const int64_t> refused, int64_t need) {
+  constexpr int64_t kStep = target::kMemoryAlignment;
+  constexpr int kMaxSteps = 6;
+  int64_t fails = options.ram_limit_bytes / kStep;
+  int64_t works = RoundUp(need, kStep) / kStep;
+  for (int i = 0; i < kMaxSteps && works - fails > 1; ++i) {
+    const int64_t middle = fails + (works - fails) / 2;
+    options.ram_limit_bytes = middle * kStep;
+    (SourcesFor(graph, options, refused).ok() ? works : fails) = middle;
+  }
+  return {works * kStep, works - fails == 1};
+}
+
+// What lacks RAM, with the memory's name and the stack that is kept.
+absl::Status WithStack(const absl::Status& status, const RamNeed& need,
+                       const v1::ResolvedMemory& ram, int64_t stack_bytes) {
+  ErrorDetail detail = GetErrorDetail(status).value_or(ErrorDetail());
+  detail.where = absl::StrCat("memory ", ram.name());
+  detail.limit = absl::StrCat(ram.capacity_bytes(), " bytes");
+  detail.need =
+      absl::StrCat(need.is_least ? "" : "at most ",
+                   RoundUp(need.bytes + stack_bytes, target::kMemoryAlignment),
+                   " bytes, ", stack_bytes, " of them for the stack");
+  return MakeError(status.code(), std::move(detail));
 }
 
 // What layers that have slower kernels lose.
@@ -287,6 +318,23 @@ void AddFile(std::string path, std::string text, v1::CSourceTree* tree) {
   file.set_text(std::move(text));
 }
 
+// The target's own kernels: their sources, and which layers call them.
+void AddOwnKernels(const v1::Machine::Firmware& firmware,
+                   const CManifest& manifest, v1::CSourceTree* tree) {
+  std::vector<OwnCall> calls;
+  for (const CLayer& layer : manifest.layers) {
+    for (const CExternalCall& call : layer.external_calls) {
+      calls.push_back({layer.function, call.function, call.header});
+    }
+  }
+  if (calls.empty()) return;
+  for (const v1::CSourceTree::File& file : firmware.sources()) {
+    AddFile(OwnPath(file.path()), file.text(), tree);
+  }
+  AddFile(kOwnKernelsFile, OwnKernelsText(calls, !firmware.sources().empty()),
+          tree);
+}
+
 }  // namespace
 
 absl::StatusOr<FirmwareSources> EmitFirmware(
@@ -299,16 +347,26 @@ absl::StatusOr<FirmwareSources> EmitFirmware(
   const v1::ResolvedMemory& flash = machine.memories(memories.flash);
   const v1::ResolvedMemory& ram = machine.memories(memories.rams[0]);
   const int64_t stack = machine.firmware().stack_bytes();
+  std::optional<KernelLibrary> library;
+  if (!machine.firmware().kernels().empty()) {
+    EK_ASSIGN_OR_RETURN(library,
+                        KernelLibrary::WithOwn(machine.firmware().kernels()));
+  }
   const COptions options = {
       .recipe = RecipeOf(recipe),
       .max_constant_bytes = kMaxConstantBytes,
       .flash_limit_bytes = flash.capacity_bytes(),
       .ram_limit_bytes = std::max<int64_t>(ram.capacity_bytes() - stack, 1),
-      .processor = machine.firmware().processor()};
+      .processor = machine.firmware().processor(),
+      .kernels = library ? &*library : nullptr};
   absl::StatusOr<CSources> fitting =
       SourcesFor(graph, options, refused_flash_bytes);
   if (!fitting.ok()) {
-    return WithStack(fitting.status(), ram, stack);
+    const std::optional<int64_t> need = RamNeedOf(fitting.status());
+    if (!need.has_value()) return fitting.status();
+    return WithStack(fitting.status(),
+                     NeedOfRam(graph, options, refused_flash_bytes, *need), ram,
+                     stack);
   }
   CSources made = *std::move(fitting);
   const std::string prefix = made.manifest.name;
@@ -327,6 +385,7 @@ absl::StatusOr<FirmwareSources> EmitFirmware(
     }
     AddFile(kPointerCallsFile, PointerCallsText(calls), &result.sources);
   }
+  AddOwnKernels(machine.firmware(), made.manifest, &result.sources);
   AddFile("firmware.ld", LinkerScript(flash, ram, prefix), &result.sources);
   AddFile(kRuntimeFile, RuntimeText(), &result.sources);
   AddFile("start.S", StartText(machine.firmware().processor(), prefix),

@@ -88,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LdrPcOfTheStack", {0xf85d, 0xfb04}},
         Case{"LdrPcOfR2", {0xf8d2, 0xf000}, true},
         Case{"LdrPcOfALiteral", {0xf8df, 0xf004}, true},
+        Case{"Tbb", {0xe8df, 0xf001}}, Case{"Tbh", {0xe8df, 0xf011}},
         Case{"LdrR7", {0xf8d2, 0x7000}}, Case{"Bl", {0xf7ff, 0xfffe}},
         // The second half of this bl is that of blx r4.
         Case{"WithinAnInstruction", {0xf000, 0x47a0}},

@@ -122,6 +122,29 @@ return %y
                                 "large"));
 }
 
+// Three layers of 1.7e9 multiply-accumulates each, of small values and of large
+// ones.
+TEST(NoCheckTest, NothingIsRecordedOfVeryManyOperations) {
+  for (const int rows : {1024, 20480}) {
+    const int64_t columns = 1700000000 / 1024 / rows;
+    const std::string text = CheckOf(GraphOf(absl::Substitute(
+        R"(graph "net"
+%x : int8[$0, 1024] scale 1 zero 0 = input
+%w : float32[1024, $1] = input
+%f : float32[$0, 1024] = dequantize(%x) id f
+%a : float32[$0, $1] = mat_mul(%f, %w) id a
+%b : float32[$0, $1] = mat_mul(%f, %w) id b
+%c : float32[$0, $1] = mat_mul(%f, %w) id c
+%m : float32[1, 1] = reduce(%a) {function MAX axes [0, 1] keep_dims true} id m
+return %m
+)",
+        rows, columns)));
+    EXPECT_TRUE(absl::StrContains(
+        text, "nothing was recorded: the network is too large"))
+        << rows;
+  }
+}
+
 // 2 GiB between two layers, of large values and of small ones.
 TEST(NoCheckTest, NothingIsRecordedForLackOfMemory) {
   for (const int columns : {33554432, 1048576}) {

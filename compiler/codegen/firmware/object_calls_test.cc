@@ -20,10 +20,16 @@ std::string Bytes(const T& value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
+// Where code or data begins, as compilers for Arm mark it.
+struct Mark {
+  std::string name;
+  uint32_t at = 0;
+};
 struct Function {
   std::string name;
   bool is_local = false;
   std::string code = std::string(8, '\0');
+  std::vector<Mark> marks = {};
 };
 // A reference at byte 4 of the code of one function, or of .data.
 struct Reference {
@@ -42,14 +48,14 @@ std::string ObjectFile(const std::vector<Function>& functions,
   std::vector<std::string> symbol_names = {""};
   std::string symbols = Bytes(Elf32_Sym{});
   const auto add = [&](const std::string& name, uint32_t section, int type,
-                       bool is_local) {
+                       bool is_local, uint32_t at = 0) {
     Elf32_Sym symbol = {};
     symbol.st_name = static_cast<uint32_t>(names.size());
     symbol.st_shndx = static_cast<uint16_t>(section);
     symbol.st_info = static_cast<uint8_t>(
         ELF32_ST_INFO(is_local ? STB_LOCAL : STB_GLOBAL, type));
     // Thumb code begins at an odd address.
-    symbol.st_value = machine == EM_ARM && type == STT_FUNC ? 1 : 0;
+    symbol.st_value = machine == EM_ARM && type == STT_FUNC ? 1 : at;
     names += name + '\0';
     symbols += Bytes(symbol);
     symbol_names.push_back(name);
@@ -57,6 +63,10 @@ std::string ObjectFile(const std::vector<Function>& functions,
   for (size_t i = 0; i < functions.size(); ++i) {
     add(functions[i].name, kCode + 2 * static_cast<uint32_t>(i), STT_FUNC,
         functions[i].is_local);
+    for (const Mark& mark : functions[i].marks) {
+      add(mark.name, kCode + 2 * static_cast<uint32_t>(i), STT_NOTYPE, true,
+          mark.at);
+    }
   }
   std::vector<std::string> relocations(functions.size() + 1);
   for (const Reference& reference : references) {
@@ -114,6 +124,14 @@ const std::string kAuipc = Bytes(uint32_t{0x00000097});  // auipc ra, 0
 const std::string kJalr = Bytes(uint32_t{0x000080e7});   // jalr ra, 0(ra)
 const std::string kBlx = Bytes(uint16_t{0x4788});        // blx r1
 
+// tbb [pc, r0], a table whose first two bytes are those of blx r0, bx lr.
+const std::string kTableBranch =
+    std::string("\xdf\xe8\x00\xf0", 4) + "\x80\x47\x03\x04" + "\x70\x47";
+// tbh [pc, r0, lsl #1], a table whose second entry is that of bx r1, bx lr.
+const std::string kWideTableBranch = std::string("\xdf\xe8\x10\xf0", 4) +
+                                     std::string("\x02\0\x08\x47", 4) +
+                                     "\x70\x47";
+
 constexpr char kFrames[] =
     "net.c:1:a\t16\tstatic\nnet.c:5:b\t32\tstatic\nnet.c:9:c\t64\tdynamic\n";
 
@@ -158,6 +176,35 @@ INSTANTIATE_TEST_SUITE_P(
              {{"a", false, std::string(4, '\0') + kAuipc + kJalr}, {"b"}},
              {{0, "b"}},
              48},
+        Case{"ByATable",
+             {{"a",
+               false,
+               kTableBranch,
+               {{"$t.0", 0}, {"$d.1", 4}, {"$t.2", 8}}},
+              {"b"}},
+             {},
+             32,
+             EM_ARM},
+        Case{"ByAWideTable",
+             {{"a", false, kWideTableBranch, {{"$t", 0}, {"$d", 4}, {"$t", 8}}},
+              {"b"}},
+             {},
+             32,
+             EM_ARM},
+        Case{"BehindATable",
+             {{"a",
+               false,
+               kTableBranch + kBlx,
+               {{"$t", 0}, {"$d", 4}, {"$t", 8}}},
+              {"b"}},
+             {},
+             0,
+             EM_ARM},
+        Case{"TableWithoutMarks",
+             {{"a", false, kTableBranch}, {"b"}},
+             {},
+             0,
+             EM_ARM},
         Case{"ByPointerOfArm", {{"a", false, kBlx}, {"b"}}, {}, 0, EM_ARM}),
     [](const auto& info) { return info.param.name; });
 

@@ -128,11 +128,40 @@ int choose(int n) {
   EXPECT_GE(*bytes, 16);
 }
 
+// Jumps by a table stay in their function.
+TEST_P(StackCompilersTest, JumpsByATableLeaveABound) {
+  const auto bytes = Bound(R"(
+volatile int at;
+int choose(int n) {
+  volatile int own[4];
+  own[n & 3] = n;
+  switch (n) {
+    case 0: at = 3; at = 4; break;
+    case 1: at = 8; at = n; at = 7; break;
+    case 2: at = at + 5; at = 4; break;
+    case 3: at = at * 17; break;
+    case 4: at = at / 7; at = 1; break;
+    case 5: at = at ^ 99; break;
+    case 6: at = at * at + 1; break;
+    case 7: at = 1234567; at = 2; break;
+    case 8: at = at - 8; break;
+    case 9: at = ~at; at = 9; at = 5; break;
+  }
+  return own[n & 1];
+}
+)");
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_GE(*bytes, 16);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, StackCompilersTest,
     testing::Values(Compiler{v1::X86_64, v1::GCC},
                     Compiler{v1::X86_64, v1::CLANG},
-                    Compiler{v1::RV32IMC, v1::CLANG}),
+                    Compiler{v1::RV32IMC, v1::CLANG},
+                    Compiler{v1::CORTEX_M4, v1::CLANG},
+                    Compiler{v1::CORTEX_M7, v1::CLANG},
+                    Compiler{v1::CORTEX_M55, v1::CLANG}),
     [](const auto& info) {
       std::string name =
           absl::StrCat(target::FindProcessor(info.param.processor)->name, "_",

@@ -15,6 +15,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/firmware/assembly_calls.h"
 #include "compiler/codegen/firmware/object_calls.h"
+#include "compiler/codegen/firmware/own_kernels.h"
 #include "compiler/codegen/firmware/runtime.h"
 #include "compiler/codegen/firmware/stack_bound.h"
 #include "edgekiln/v1/program.pb.h"
@@ -62,6 +63,24 @@ absl::StatusOr<std::string> Find(const std::string& program,
        .need = program,
        .fix = absl::StrCat("apt-get install ", use.package,
                            " on the worker's machine")});
+}
+
+// Of layers that call functions which only the user has.
+absl::Status CheckHasKernels(const v1::CSourceTree& tree) {
+  bool has_calls = false;
+  for (const v1::CSourceTree::File& file : tree.files()) {
+    if (compiler::IsOwnPath(file.path())) return absl::OkStatus();
+    has_calls = has_calls || file.path() == compiler::kOwnKernelsFile;
+  }
+  if (!has_calls) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "KERNEL_SOURCES_MISSING",
+       .what = "layers call functions of c_kernels, whose sources the target "
+               "does not give",
+       .where = "stage build_firmware",
+       .fix = "add c_sources to the target, or use --compiler none and link "
+              "them yourself: c/KERNELS.txt of the bundle lists them"});
 }
 
 absl::Status StackTooSmall(int64_t limit, int64_t need) {
@@ -112,7 +131,8 @@ class Builder {
     EK_RETURN_IF_ERROR(disk_->CreateDirectories(folder + "/objects"));
     EK_RETURN_IF_ERROR(WriteSourceTree(tree_, folder + "/tree"));
     use_ = &use;
-    CompilerRuns runs(use, std::move(programs), folder, limits, debug_info);
+    CompilerRuns runs(use, std::move(programs), folder, limits, debug_info,
+                      IncludeFolders());
     EK_ASSIGN_OR_RETURN(const int objects, Compile(runs));
     EK_ASSIGN_OR_RETURN(const int64_t stack, Stack(runs));
     EK_ASSIGN_OR_RETURN(const auto linked, runs.Link(objects, "firmware.elf"));
@@ -137,6 +157,14 @@ class Builder {
   }
 
  private:
+  std::vector<std::string> IncludeFolders() const {
+    std::vector<std::string> paths;
+    for (const v1::CSourceTree::File& file : tree_.files()) {
+      paths.push_back(file.path());
+    }
+    return compiler::OwnIncludeFolders(paths);
+  }
+
   // Returns the number of objects.
   absl::StatusOr<int> Compile(CompilerRuns& runs) {
     int objects = 0;
@@ -158,7 +186,8 @@ class Builder {
       if (!absl::EndsWith(file.path(), ".c")) continue;
       EK_ASSIGN_OR_RETURN(std::string graph,
                           CallGraph(file.path(), number, runs));
-      const bool is_library = file.path() == compiler::kRuntimeFile;
+      const bool is_library = file.path() == compiler::kRuntimeFile ||
+                              compiler::IsOwnPath(file.path());
       (is_library ? libraries : graphs).push_back(std::move(graph));
     }
     EK_ASSIGN_OR_RETURN(const std::vector<compiler::PointerCall> calls,
@@ -174,8 +203,13 @@ class Builder {
           *use_);
     };
     if (use_->family == v1::GCC) return read(".ci", kMaxCallGraphBytes);
-    EK_ASSIGN_OR_RETURN(const std::string frames,
-                        read(".su", kMaxCallGraphBytes));
+    // Of a file without functions, clang writes none.
+    const bool has_frames =
+        disk_->Stat(runs.ObjectPath(absl::StrCat(number, ".su"))).ok();
+    std::string frames;
+    if (has_frames) {
+      EK_ASSIGN_OR_RETURN(frames, read(".su", kMaxCallGraphBytes));
+    }
     if (processor_ == v1::X86_64) {
       EK_RETURN_IF_ERROR(runs.WriteAssembly(source, number));
       EK_ASSIGN_OR_RETURN(const std::string text, read(".s", kMaxObjectBytes));
@@ -304,6 +338,7 @@ absl::StatusOr<StageOutput> RunBuildFirmware(
     return absl::InternalError(
         "building firmware for a target or with a compiler that has none");
   }
+  EK_RETURN_IF_ERROR(CheckHasKernels(tree));
   CompilerPrograms programs;
   EK_ASSIGN_OR_RETURN(programs.compiler, Find(use->program, *use));
   EK_ASSIGN_OR_RETURN(programs.linker, Find(target::LinkProgram(*use), *use));

@@ -7,11 +7,13 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -546,8 +548,9 @@ TEST(SourceTreeTest, FilesAndFoldersDoNotMix) {
 }
 
 // With that script for a compiler.
-absl::Status CompileBy(const std::string& script,
-                       const CompilerLimits& limits) {
+absl::Status CompileBy(const std::string& script, const CompilerLimits& limits,
+                       const std::string& source = "net.c",
+                       std::vector<std::string> include_folders = {}) {
   const auto folder = *ScratchFolder::Make(TemporaryFolder(), "build-test-");
   std::filesystem::create_directories(folder->path() + "/tree");
   const std::string program = folder->path() + "/gcc";
@@ -556,8 +559,9 @@ absl::Status CompileBy(const std::string& script,
   target::CompilerUse use;
   use.family = v1::GCC;
   use.program = "gcc";
-  return CompilerRuns(use, {program, program}, folder->path(), limits, false)
-      .Compile("net.c", 0);
+  return CompilerRuns(use, {program, program}, folder->path(), limits, false,
+                      std::move(include_folders))
+      .Compile(source, 0);
 }
 
 TEST(CompilerRunsTest, ACompilerThatHangsIsEndedAndTheFileIsNamed) {
@@ -585,6 +589,149 @@ TEST(CompilerRunsTest, ACompilerThatHangsIsEndedAndTheFileIsNamed) {
     EXPECT_TRUE(absl::StrContains(detail->fix, "--compiler none"));
   }
   EXPECT_TRUE(CompileBy("exit 0", {}).ok());
+}
+
+// Beside a target's own sources, too, what the machine does is our fault, and
+// no user's error is kept for it.
+TEST(CompilerRunsTest, FaultsOfTheMachineAreNotTheTargets) {
+  constexpr char kOwn[] = "kernels/my.c";
+  const struct {
+    const char* script;
+    const char* source;
+    const char* reason;
+  } kCases[] = {
+      {"sleep 1000", kOwn, "COMPILER_TIMEOUT"},
+      {"kill -XCPU $$", kOwn, "KERNEL_SOURCES_INVALID"},
+      {"kill -XCPU $$", "net.c", "COMPILER_TIMEOUT"},
+      {"kill -KILL $$", kOwn, "COMPILER_FAILED"},
+      {"echo 'gcc: fatal error: Killed signal terminated program cc1' >&2; "
+       "exit 1",
+       kOwn, "COMPILER_FAILED"},
+      {"echo 'my.c:3:5: internal compiler error: in f, at g.c:7' >&2; exit 1",
+       kOwn, "COMPILER_FAILED"},
+      {"echo \"gcc: fatal error: cannot execute 'cc1': vfork: Resource "
+       "temporarily unavailable\" >&2; exit 1",
+       kOwn, "COMPILER_FAILED"},
+      {"echo 'cc1: error: something else' >&2; exit 1", kOwn,
+       "COMPILER_FAILED"},
+      {"echo 'my.c:1:9: fatal error: a.h: Too many open files' >&2; exit 1",
+       kOwn, "COMPILER_FAILED"},
+      {"exit 1", kOwn, "COMPILER_FAILED"},
+      {"echo 'my.c:3:5: error: this is wrong' >&2; exit 1", kOwn,
+       "KERNEL_SOURCES_INVALID"},
+      {"echo 'net.c:3:5: error: this is wrong' >&2; exit 1", "net.c",
+       "KERNEL_SOURCES_INVALID"},
+      {"echo 'my.S:3: Error: this is wrong' >&2; exit 1", "kernels/my.S",
+       "KERNEL_SOURCES_INVALID"},
+      {"echo 'x.c:3:5: error: this is wrong' >&2; exit 1", "runtime.c",
+       "COMPILER_FAILED"},
+      {"echo 'x.S:3: Error: this is wrong' >&2; exit 1", "start.S",
+       "COMPILER_FAILED"}};
+  for (const auto& each : kCases) {
+    CompilerLimits limits;
+    if (each.script[0] == 's') limits.time = absl::Milliseconds(500);
+    const absl::Status status =
+        CompileBy(each.script, limits, each.source, {"kernels"});
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << status;
+    EXPECT_EQ(detail->reason, each.reason) << each.script;
+    EXPECT_EQ(detail->fault, detail->reason == "KERNEL_SOURCES_INVALID"
+                                 ? Fault::kUser
+                                 : Fault::kInfra)
+        << each.script;
+  }
+}
+
+// A network that calls a function of the target's own.
+Work OwnWork(Work work) {
+  work.program.mutable_firmware()->set_stack_bytes(600);
+  const std::string net(kNet);
+  work.Set("net.c",
+           absl::StrReplaceAll(net, {{"#include \"net.h\"",
+                                      "#include \"net.h\"\n#include \"my.h\""},
+                                     {"arena[1] = (uint8_t)layer(scale);",
+                                      "arena[1] = (uint8_t)my_layer(scale);\n"
+                                      "  arena[4] = (uint8_t)layer(scale);"}}));
+  work.Set("KERNELS.txt", "my_layer my.h net_layer_0\n");
+  work.Set("kernels/inc/my.h", "int my_layer(int x);\n");
+  // A time of the build would make another file of it.
+  work.Set("kernels/src/my.c", R"(
+#include "inc/my.h"
+static int all[sizeof(__DATE__) + sizeof(__TIME__) + sizeof(__TIMESTAMP__) == 3
+                   ? 1 : -1];
+int my_layer(int x) {
+  volatile int values[100];
+  values[x & 63] = x;
+  return values[x & 31] + all[0];
+}
+int unused(int n) { return n < 2 ? n : unused(n - 1) * unused(n - 2); }
+)");
+  return work;
+}
+
+TEST_P(BuildFirmwareTest, SourcesOfTheTargetAreCompiledWithTheNetwork) {
+  const auto output = Build(OwnWork(TinyWork()));
+  ASSERT_TRUE(output.ok()) << output.status();
+  // Of its frame, too; what nobody calls does not count.
+  EXPECT_GT(output->summary.emit().sections().stack_bytes(), 400);
+  EXPECT_LT(output->summary.emit().sections().stack_bytes(), 500);
+}
+
+TEST_P(BuildFirmwareTest, WhatIsWrongWithSourcesOfTheTargetIsItsFault) {
+  const struct {
+    const char* name;
+    const char* path;
+    const char* text;
+    const char* where;
+    const char* what;
+  } kCases[] = {
+      {"syntax", "kernels/src/my.c", "int my_layer(int x) { return }\n",
+       "kernels/src/my.c", "error: "},
+      {"header", "kernels/inc/my.h", "int my_layer(\n", "", "error: "},
+      {"arguments", "kernels/inc/my.h", "int my_layer(int x, int y);\n", "",
+       "my_layer"},
+      {"function", "kernels/src/my.c", "int other;\n", "linking", "my_layer"},
+      {"another", "kernels/src/my.c",
+       "int my_layer(int x) { return x; } int net_invoke(void) { return 1; }",
+       "linking", "net_invoke"},
+      {"file", "kernels/src/my.c", "#include \"none.h\"\n", "kernels/src/my.c",
+       "none.h"},
+  };
+  for (const auto& row : kCases) {
+    Work work = OwnWork(TinyWork());
+    work.Set(row.path, row.text);
+    const ErrorDetail error = ErrorOf(work);
+    EXPECT_EQ(error.reason, "KERNEL_SOURCES_INVALID") << row.name;
+    EXPECT_EQ(error.fault, Fault::kUser) << row.name;
+    EXPECT_TRUE(absl::StrContains(error.where, row.where)) << error.where;
+    EXPECT_TRUE(absl::StrContains(error.what, row.what)) << error.what;
+    EXPECT_TRUE(absl::StrContains(error.fix, "c_sources")) << error.fix;
+  }
+}
+
+// Headers of the target may have any name.
+TEST_P(BuildFirmwareTest, OurFilesDoNotSeeSourcesOfTheTarget) {
+  Work work = OwnWork(TinyWork());
+  work.Set(compiler::kRuntimeFile, compiler::RuntimeText());
+  work.Set("kernels/inc/stdint.h", R"(
+#ifndef MY_STDINT_H
+#define MY_STDINT_H
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef __INT32_TYPE__ int32_t;
+#endif
+)");
+  const auto output = Build(work);
+  EXPECT_TRUE(output.ok()) << output.status();
+}
+
+TEST_P(BuildFirmwareTest, CallsOfWhatOnlyTheUserHasAreRefused) {
+  Work work = TinyWork();
+  work.Set("KERNELS.txt", "my_layer my.h net_layer_0\n");
+  const ErrorDetail error = ErrorOf(work);
+  EXPECT_EQ(error.reason, "KERNEL_SOURCES_MISSING");
+  EXPECT_EQ(error.fault, Fault::kUser);
+  EXPECT_TRUE(absl::StrContains(error.fix, "--compiler none")) << error.fix;
 }
 
 TEST(FirmwareMemoriesTest, AreTwo) {

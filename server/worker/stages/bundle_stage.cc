@@ -25,14 +25,16 @@ absl::StatusOr<std::vector<compiler::BundleFile>> CFiles(
   EK_ASSIGN_OR_RETURN(v1::CSourceTree sources,
                       inputs.Parse<v1::CSourceTree>("c_sources"));
   std::vector<compiler::BundleFile> files;
+  std::vector<std::string> paths;
   for (v1::CSourceTree::File& file : *sources.mutable_files()) {
+    paths.push_back(file.path());
     files.push_back(
         {absl::StrCat("c/", file.path()), std::move(*file.mutable_text())});
   }
   EK_ASSIGN_OR_RETURN(const auto graph, GraphInput(inputs));
   EK_ASSIGN_OR_RETURN(
       std::vector<compiler::CFile> checks,
-      compiler::CheckFiles(*graph, program.firmware().processor()),
+      compiler::CheckFiles(*graph, program.firmware().processor(), paths),
       "making c/check.c");
   for (compiler::CFile& file : checks) {
     files.push_back({absl::StrCat("c/", file.path), std::move(file.text)});

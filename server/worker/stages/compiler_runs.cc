@@ -10,8 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/firmware/own_kernels.h"
+#include "compiler/codegen/firmware/runtime.h"
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {
@@ -56,8 +59,61 @@ bool UsedUpCpuTime(const ProgramEnd& end) {
          absl::StrContains(end.errors, "CPU time limit exceeded");
 }
 
+// Whether a line of some file is wrong, and not the compiler:
+// "my.c:3:7: error: ..", "my.S:3: Error: ..".
+bool NamesALine(absl::string_view message) {
+  if (absl::StrContains(message, ": Error: ")) return true;  // An assembler's.
+  absl::string_view place = message.substr(0, message.find("error: "));
+  if (place.size() == message.size()) return false;
+  if (!absl::ConsumeSuffix(&place, "fatal ")) {
+    absl::ConsumeSuffix(&place, "Fatal ");
+  }
+  if (!absl::ConsumeSuffix(&place, ": ")) return false;
+  const size_t end = place.find_last_not_of("0123456789");
+  return end != absl::string_view::npos && end + 1 < place.size() &&
+         place[end] == ':';
+}
+
+// Whether what is linked does not belong together.
+bool NamesASymbol(absl::string_view message) {
+  for (const char* mark :
+       {"undefined reference", "undefined symbol", "multiple definition",
+        "duplicate symbol", "overflowed", "will not fit", "overlap",
+        "relocation"}) {
+    if (absl::StrContains(message, mark)) return true;
+  }
+  return false;
+}
+
+// Of the machine, or of a program that ended early. They may follow a place in
+// a source.
+bool TellsOfTheMachine(absl::string_view text) {
+  for (const char* mark :
+       {"No space left on device", "Input/output error",
+        "Resource temporarily unavailable", "Too many open files",
+        "Operation not permitted", "internal compiler error",
+        "signal terminated program", "terminated with signal"}) {
+    if (absl::StrContains(text, mark)) return true;
+  }
+  return false;
+}
+
+constexpr char kLinking[] = "linking";
+
+constexpr char kOwnFix[] =
+    "correct c_sources of the target, or the arguments of c_kernels";
+
 absl::Status TooSlow(absl::string_view program, const std::string& where,
-                     std::string limit) {
+                     std::string limit, bool is_own) {
+  if (is_own) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "KERNEL_SOURCES_INVALID",
+         .what = absl::StrCat(program, " took too long and was ended"),
+         .where = where,
+         .limit = std::move(limit),
+         .fix = kOwnFix});
+  }
   return MakeError(
       absl::StatusCode::kDeadlineExceeded,
       {.fault = Fault::kInfra,
@@ -74,12 +130,14 @@ absl::Status TooSlow(absl::string_view program, const std::string& where,
 
 CompilerRuns::CompilerRuns(const target::CompilerUse& use,
                            CompilerPrograms programs, std::string folder,
-                           const CompilerLimits& limits, bool debug_info)
+                           const CompilerLimits& limits, bool debug_info,
+                           std::vector<std::string> include_folders)
     : use_(use),
       programs_(std::move(programs)),
       folder_(std::move(folder)),
       limits_(limits),
-      debug_info_(debug_info) {}
+      debug_info_(debug_info),
+      include_folders_(std::move(include_folders)) {}
 
 std::string CompilerRuns::ObjectPath(const std::string& name) const {
   return absl::StrCat(folder_, "/objects/", name);
@@ -100,22 +158,50 @@ ProgramRun CompilerRuns::RunOf(const std::string& program,
           .in_callers_group = limits_.in_callers_group};
 }
 
+bool CompilerRuns::SeesOwnSources(const std::string& file) const {
+  if (include_folders_.empty()) return false;
+  return compiler::IsOwnPath(file) ||
+         (absl::EndsWith(file, ".c") && file != compiler::kRuntimeFile);
+}
+
+bool CompilerRuns::IsOwnMistake(const ProgramEnd& end,
+                                const std::string& file) const {
+  if (end.signal != 0 || TellsOfTheMachine(end.errors)) return false;
+  const bool is_linking = file == kLinking;
+  if (is_linking ? include_folders_.empty() : !SeesOwnSources(file)) {
+    return false;
+  }
+  for (const absl::string_view line : absl::StrSplit(end.errors, '\n')) {
+    if (is_linking ? NamesASymbol(line) : NamesALine(line)) return true;
+  }
+  return false;
+}
+
 absl::Status CompilerRuns::Failed(const ProgramEnd& end, const ProgramRun& run,
                                   const std::string& name,
                                   const std::string& file) const {
   const std::string where = absl::StrCat("stage build_firmware, ", file);
   if (end.timed_out) {
-    return TooSlow(name, where, absl::FormatDuration(limits_.time));
+    return TooSlow(name, where, absl::FormatDuration(limits_.time), false);
   }
   if (UsedUpCpuTime(end)) {
     return TooSlow(
         name, where,
-        absl::StrCat(absl::FormatDuration(kCompilerCpuTime), " of CPU time"));
+        absl::StrCat(absl::FormatDuration(kCompilerCpuTime), " of CPU time"),
+        compiler::IsOwnPath(file));
   }
   if (TellsOfMemory(end.errors) && limits_.memory_bytes > 0) {
     return OverMemoryLimit(where, limits_.memory_bytes, std::nullopt);
   }
   const std::string message = FirstMessage(end.errors);
+  if (IsOwnMistake(end, file)) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "KERNEL_SOURCES_INVALID",
+                      .what = absl::StrCat(
+                          "the target's own kernels do not compile: ", message),
+                      .where = where,
+                      .fix = kOwnFix});
+  }
   return MakeError(
       absl::StatusCode::kInternal,
       {.fault = Fault::kInfra,
@@ -145,16 +231,26 @@ std::vector<std::string> CompilerRuns::DebugFlags() const {
   return flags;
 }
 
-std::vector<std::string> CompilerRuns::Flags() const {
+std::vector<std::string> CompilerRuns::FlagsOf(
+    const std::string& source) const {
   std::vector<std::string> flags = target::CompileFlags(use_);
   Append({"-I.", "-w", "-frandom-seed=edgekiln"}, flags);
+  if (SeesOwnSources(source)) {
+    for (const std::string& folder : include_folders_) {
+      Append({"-isystem", folder}, flags);
+    }
+    // Equal sources become equal bytes whatever they ask for.
+    for (const char* name : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+      flags.push_back(absl::StrCat("-D", name, "=\"\""));
+    }
+  }
   flags.emplace_back(use_.family == v1::GCC ? "-fcallgraph-info=su"
                                             : "-fstack-usage");
   return flags;
 }
 
 absl::Status CompilerRuns::Compile(const std::string& source, int number) {
-  std::vector<std::string> arguments = Flags();
+  std::vector<std::string> arguments = FlagsOf(source);
   if (debug_info_) Append(DebugFlags(), arguments);
   Append({"-c", "-o", absl::StrCat("../objects/", number, ".o"), source},
          arguments);
@@ -165,7 +261,7 @@ absl::Status CompilerRuns::Compile(const std::string& source, int number) {
 
 absl::Status CompilerRuns::WriteAssembly(const std::string& source,
                                          int number) {
-  std::vector<std::string> arguments = Flags();
+  std::vector<std::string> arguments = FlagsOf(source);
   Append({"-S", "-o", absl::StrCat("../objects/", number, ".s"), source},
          arguments);
   const ProgramRun run = RunOf(programs_.compiler, std::move(arguments));
@@ -185,7 +281,7 @@ absl::StatusOr<CompilerRuns::Linked> CompilerRuns::LinkWith(
   const ProgramRun run = RunOf(programs_.linker, std::move(arguments));
   EK_ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(run));
   if (end.ok()) return Linked{.ok = true, .why = absl::OkStatus()};
-  absl::Status failed = Failed(end, run, target::LinkProgram(use_), "linking");
+  absl::Status failed = Failed(end, run, target::LinkProgram(use_), kLinking);
   if (end.timed_out || UsedUpCpuTime(end)) return failed;
   return Linked{.ok = false, .why = std::move(failed)};
 }

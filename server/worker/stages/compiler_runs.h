@@ -37,7 +37,11 @@ struct CompilerPrograms {
   std::string linker;  // The same file, where the compiler links.
 };
 
-// Errors of a compiler that does not do its work are ours: INTERNAL
+// With a target's own sources, what the compiler finds wrong in a line of them
+// or of the network's file, which includes their headers, and what does not
+// link, is the target's fault: INVALID_ARGUMENT (KERNEL_SOURCES_INVALID). So is
+// the CPU time that one of these sources takes.
+// Errors of a compiler that does not do its work otherwise are ours: INTERNAL
 // (COMPILER_FAILED) names it, the file, and the first line of its message;
 // DEADLINE_EXCEEDED (COMPILER_TIMEOUT) the file at which it took too long, or
 // more CPU time than its process may.
@@ -46,10 +50,11 @@ class CompilerRuns {
  public:
   // Sources lie in "tree" of `folder`, results in "objects". With `debug_info`,
   // objects have line tables, with paths relative to "tree", and the same
-  // instructions.
+  // instructions. `include_folders`: of a target's own sources, in "tree";
+  // empty without any.
   CompilerRuns(const target::CompilerUse& use, CompilerPrograms programs,
                std::string folder, const CompilerLimits& limits,
-               bool debug_info);
+               bool debug_info, std::vector<std::string> include_folders = {});
 
   // Makes objects/NUMBER.o of the C or assembler file; of C, gcc also makes
   // objects/NUMBER.ci, its call graph, and clang objects/NUMBER.su, its stack
@@ -75,8 +80,11 @@ class CompilerRuns {
   ProgramRun RunOf(const std::string& program,
                    std::vector<std::string> arguments) const;
   std::vector<std::string> DebugFlags() const;
+  // Whether it is one of the target's own sources or may include one.
+  bool SeesOwnSources(const std::string& file) const;
+  bool IsOwnMistake(const ProgramEnd& end, const std::string& file) const;
   // Up to what says which file is made.
-  std::vector<std::string> Flags() const;
+  std::vector<std::string> FlagsOf(const std::string& source) const;
   absl::Status Failed(const ProgramEnd& end, const ProgramRun& run,
                       const std::string& name, const std::string& file) const;
   absl::StatusOr<Linked> LinkWith(int objects, const std::string& name,
@@ -87,6 +95,7 @@ class CompilerRuns {
   const std::string folder_;
   const CompilerLimits limits_;
   const bool debug_info_;
+  const std::vector<std::string> include_folders_;
 };
 
 }  // namespace edgekiln::server

@@ -96,7 +96,9 @@ absl::StatusOr<v1::SimReport> RunOnce(const v1::CountCyclesOptions& options,
   std::vector<std::string> outputs;
   absl::StatusOr<v1::SimReport> report =
       loaded->session->RunChecked(views, nullptr, &outputs);
-  if (!report.ok()) return SimulationError(report.status());
+  if (!report.ok()) {
+    return SimulationError(report.status(), loaded->has_own_kernels);
+  }
   if (timeline != nullptr) {
     EK_ASSIGN_OR_RETURN(*timeline, loaded->session->MakeTimeline());
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "base/error.h"
 #include "compiler/ir/text.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -207,6 +208,33 @@ TEST_F(FirmwareStagesTest, AWrongLayerIsFound) {
   EXPECT_TRUE(absl::StrContains(output->summary.samples().first_mismatch(),
                                 "layer t, sample 0"))
       << output->summary.samples().first_mismatch();
+}
+
+// With kernels of the target's own, if a layer calls one.
+TEST_F(FirmwareStagesTest, FaultsAreTheTargetsOnlyWithFunctionsOfItsOwn) {
+  v1::Program program;
+  ASSERT_TRUE(program.ParseFromString(program_));
+  // An output that nothing writes.
+  program.mutable_outputs(0)->mutable_location()->set_address(0x80001010);
+  program_ = program.SerializeAsString();
+  const struct {
+    const char* function;
+    Fault fault;
+  } kCases[] = {{"", Fault::kInfra},
+                {"not_called", Fault::kInfra},
+                {"net_t", Fault::kUser}};
+  for (const auto& each : kCases) {
+    v1::Machine machine = simfarm::firmware::Machine();
+    if (each.function[0] != '\0') {
+      machine.mutable_firmware()->add_kernels()->mutable_call()->set_function(
+          each.function);
+    }
+    machine_ = machine.SerializeAsString();
+    const auto output = RunCountCycles({}, Inputs(/*chunk=*/true));
+    const auto detail = GetErrorDetail(output.status());
+    ASSERT_TRUE(detail.has_value()) << output.status();
+    EXPECT_EQ(detail->fault, each.fault) << each.function << detail->what;
+  }
 }
 
 // The user's error, others are ours.

@@ -1,5 +1,6 @@
 #include "server/worker/stages/session_input.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,9 +8,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/target.pb.h"
+#include "simfarm/simulators/rv32/elf.h"
 
 namespace edgekiln::server {
 namespace {
@@ -28,6 +32,30 @@ v1::Program IntermediatesOf(const v1::Program& program) {
     if (untold.erase(tap.tensor()) > 0) *intermediates.add_taps() = tap;
   }
   return intermediates;
+}
+
+// Whether a layer calls a function of the target's own: these are linked only
+// then.
+bool CallsOwnKernels(const v1::Machine& machine, absl::string_view elf) {
+  absl::flat_hash_set<absl::string_view> own;
+  for (const v1::CKernel& row : machine.firmware().kernels()) {
+    own.insert(row.call().function());
+  }
+  if (own.empty()) return false;
+  const auto executable = simfarm::rv32::ReadElf(elf);
+  return executable.ok() &&
+         std::any_of(executable->functions.begin(), executable->functions.end(),
+                     [&own](const simfarm::rv32::Function& function) {
+                       return own.contains(function.name);
+                     });
+}
+
+// What was put in front of the error: "layer conv1".
+std::string ContextOf(const absl::Status& status, const ErrorDetail& detail) {
+  const absl::string_view message = status.message();
+  const size_t at = message.find(detail.what);
+  if (at == absl::string_view::npos) return "";
+  return std::string(absl::StripSuffix(message.substr(0, at), ": "));
 }
 
 }  // namespace
@@ -52,6 +80,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
   }
   loaded->intermediates = IntermediatesOf(program);
   loaded->is_firmware = program.has_firmware();
+  loaded->has_own_kernels = CallsOwnKernels(machine, constants);
   loaded->session = *std::move(session);
   return loaded;
 }
@@ -67,13 +96,22 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
       [&] { return LoadProgram(inputs, options); });
 }
 
-absl::Status SimulationError(const absl::Status& status) {
+absl::Status SimulationError(const absl::Status& status, bool own_kernels) {
   if (status.ok() || absl::IsResourceExhausted(status)) return status;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   // What data, or the size of the user's target, bring about.
   if (detail.has_value() &&
       (detail->reason == "INDEX_RANGE" || detail->reason == "STACK_OVERFLOW")) {
     return status;
+  }
+  if (own_kernels && detail.has_value() && detail->reason == "FIRMWARE_FAULT") {
+    ErrorDetail of_target = *detail;
+    of_target.fault = Fault::kUser;
+    of_target.fix =
+        "correct the target's own kernel, or the arguments of its "
+        "row; without c_kernels it would be a bug of edgekiln";
+    const std::string context = ContextOf(status, *detail);
+    return Annotate(MakeError(status.code(), std::move(of_target)), context);
   }
   return MakeError(
       absl::StatusCode::kInternal,

@@ -23,7 +23,8 @@ struct LoadedProgram {
   // The program's accumulators with a tap of each, and its layouts
   // (compiler::IntermediatesOf()).
   v1::Program intermediates;
-  bool is_firmware = false;  // Cycles depend on data.
+  bool is_firmware = false;      // Cycles depend on data.
+  bool has_own_kernels = false;  // Layers call functions of the target's own.
   std::unique_ptr<simfarm::Session> session;
 };
 
@@ -41,8 +42,10 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
 
 // The compiler made the program, so that a simulator that refuses it has found
 // a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays, and
-// that the user's data hold an index out of range.
-absl::Status SimulationError(const absl::Status& status);
+// that the user's data hold an index out of range. With `own_kernels`, faults
+// of firmware are the target's.
+absl::Status SimulationError(const absl::Status& status,
+                             bool own_kernels = false);
 
 }  // namespace edgekiln::server
 

@@ -185,8 +185,10 @@ class SideBySide {
                        const simfarm::TapVisitor& visit, int64_t sample,
                        std::vector<std::string>& outputs) {
     EK_RETURN_IF_ERROR(
-        SimulationError(loaded_->session->Run(
-            inputs, layers_ ? visit : simfarm::TapVisitor(), &outputs)),
+        SimulationError(
+            loaded_->session->Run(
+                inputs, layers_ ? visit : simfarm::TapVisitor(), &outputs),
+            loaded_->has_own_kernels),
         absl::StrCat("sample ", sample));
     return absl::OkStatus();
   }

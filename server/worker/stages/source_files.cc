@@ -1,15 +1,13 @@
 #include "server/worker/stages/source_files.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/source_path.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -31,19 +29,8 @@ absl::Status Refused(absl::string_view what, absl::string_view where,
                     .limit = std::string(limit)});
 }
 
-bool IsComponent(absl::string_view name) {
-  if (name.empty() || name.front() == '.' || name.front() == '-') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-  });
-}
-
 bool IsSafePath(absl::string_view path) {
-  if (path.size() > kMaxPathBytes) return false;
-  for (const absl::string_view name : absl::StrSplit(path, '/')) {
-    if (!IsComponent(name)) return false;
-  }
-  return true;
+  return path.size() <= kMaxPathBytes && IsSourcePath(path);
 }
 
 }  // namespace

@@ -54,16 +54,20 @@ void Add(std::string expr, std::string need,
   condition.set_need(std::move(need));
 }
 
-// An expression over a job's variables as one over the op's; empty if its value
-// depends on how the op is cut, or is the same for all.
-absl::StatusOr<std::string> UncutExpression(const v1::Machine& machine,
-                                            absl::string_view expression,
-                                            const Jobs::Job& job,
-                                            absl::string_view op) {
-  bool cut = false;
-  bool varies = false;
+// An expression over a job's variables as one over the op's.
+struct OverOp {
+  std::string text;     // Extents that are cut are 1.
+  bool cut = false;     // Has such extents.
+  bool varies = false;  // Has variables of the op.
+};
+
+absl::StatusOr<OverOp> ExpressionOverOp(const v1::Machine& machine,
+                                        absl::string_view expression,
+                                        const Jobs::Job& job,
+                                        absl::string_view op) {
+  OverOp over;
   EK_ASSIGN_OR_RETURN(
-      std::string value,
+      over.text,
       ReplaceNames(expression,
                    [&](absl::string_view name) -> std::optional<std::string> {
                      for (const v1::Setting& parameter : machine.parameters()) {
@@ -73,13 +77,23 @@ absl::StatusOr<std::string> UncutExpression(const v1::Machine& machine,
                      if (name == "kernel") return ValueText(job.code());
                      const auto uncut = UncutValue(name, job.kernel(), op);
                      if (!uncut) {
-                       cut = true;
-                       return "0";
+                       over.cut = true;
+                       return "1";
                      }
-                     varies = varies || *uncut == name;
+                     over.varies = over.varies || *uncut == name;
                      return *uncut;
                    }));
-  return cut || !varies ? std::string() : value;
+  return over;
+}
+
+// Empty if its value depends on how the op is cut, or is the same for all.
+absl::StatusOr<std::string> UncutExpression(const v1::Machine& machine,
+                                            absl::string_view expression,
+                                            const Jobs::Job& job,
+                                            absl::string_view op) {
+  EK_ASSIGN_OR_RETURN(OverOp over,
+                      ExpressionOverOp(machine, expression, job, op));
+  return over.cut || !over.varies ? std::string() : std::move(over.text);
 }
 
 absl::Status AddRegisters(const v1::Machine& machine, const Jobs& jobs,
@@ -128,6 +142,49 @@ absl::Status AddWhere(const v1::Machine& machine, const Jobs::Job& job,
   return absl::OkStatus();
 }
 
+// Bytes of the operand of a job with one output channel, over the op's
+// variables.
+absl::StatusOr<OverOp> LeastBytes(const v1::Machine& machine,
+                                  const Jobs::Operand& operand,
+                                  const Jobs::Job& job, absl::string_view op) {
+  if (!operand.has_cell_rows()) {
+    return ExpressionOverOp(machine, operand.size_bytes_expr(), job, op);
+  }
+  const std::string rows =
+      absl::StrCat("(", operand.cell_rows().rows_multiple_expr(), ")");
+  // Two bits a cell.
+  return ExpressionOverOp(
+      machine,
+      absl::StrCat("ceildiv(", rows, " * ceildiv(in_c * kernel_h * kernel_w, ",
+                   rows, ") * (", operand.cell_rows().columns_multiple_expr(),
+                   "), 4)"),
+      job, op);
+}
+
+// What one job stages in a memory has room there, with one output channel: the
+// channels that a convolution adds up are never cut.
+absl::Status AddStages(const v1::Machine& machine, const Jobs::Job& job,
+                       absl::string_view op,
+                       std::vector<Condition>& conditions) {
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    std::string sum;
+    bool varies = false;
+    for (const Jobs::Operand& operand : job.operands()) {
+      if (operand.staged_in() != memory.name()) continue;
+      EK_ASSIGN_OR_RETURN(const OverOp bytes,
+                          LeastBytes(machine, operand, job, op));
+      absl::StrAppend(&sum, sum.empty() ? "" : " + ", "(", bytes.text, ")");
+      varies = varies || bytes.varies;
+    }
+    if (!varies) continue;
+    Add(absl::StrCat(sum, " <= ", memory.capacity_bytes()),
+        absl::StrCat("constants of an output channel in at most ",
+                     memory.capacity_bytes(), " bytes of ", memory.name()),
+        conditions);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Jobs::Kernel JobKernelOf(absl::string_view op) {
@@ -154,6 +211,7 @@ absl::StatusOr<std::vector<Condition>> JobConditions(const v1::Machine& machine,
   if (job == nullptr) return conditions;
   EK_RETURN_IF_ERROR(AddWhere(machine, *job, op, conditions));
   EK_RETURN_IF_ERROR(AddRegisters(machine, jobs, *job, op, conditions));
+  EK_RETURN_IF_ERROR(AddStages(machine, *job, op, conditions));
   // Without a window, batch counts as rows.
   if (HasWindow(op)) Add("batch == 1", "batch 1", conditions);
   if (op == "conv2d") {

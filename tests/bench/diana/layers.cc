@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -109,7 +110,7 @@ absl::StatusOr<LayerFigures> LayerOf(const Geometry& geometry,
   return absl::InternalError("the array has no layer");
 }
 
-void PrintRow(const char* what, const Losses& losses,
+void PrintRow(const std::string& what, const Losses& losses,
               const std::string& published) {
   const auto range = [](const Losses::Range& range) {
     return absl::StrFormat("%5.1f %5.1f %5.1f", range.least, range.mean(),
@@ -149,6 +150,7 @@ absl::Status PrintLayers(const DianaCompiler& compiler) {
                                 kDepthwiseMostLoss, kDepthwiseCeiling)}};
   for (const auto& row : kRows) {
     Losses losses;
+    std::map<int64_t, Losses> of_image;  // By its columns.
     double ceiling = 0;
     for (const Geometry& geometry : Geometries(row.kind)) {
       EK_ASSIGN_OR_RETURN(
@@ -156,6 +158,7 @@ absl::Status PrintLayers(const DianaCompiler& compiler) {
           absl::StrCat(row.name, " of ", geometry.channels, " channels, ",
                        geometry.image, " columns, kernel ", geometry.kernel));
       losses.Add(layer);
+      of_image[geometry.image].Add(layer);
       if (geometry.kernel == 3) {
         ceiling = std::max(ceiling, static_cast<double>(layer.macs) /
                                         static_cast<double>(layer.block));
@@ -166,6 +169,10 @@ absl::Status PrintLayers(const DianaCompiler& compiler) {
         row.kind == Kind::kDepthwise
             ? absl::StrFormat("%s (3 x 3 here: %.2f)", row.published, ceiling)
             : row.published);
+    if (of_image.size() == 1) continue;
+    for (const auto& [columns, some] : of_image) {
+      PrintRow(absl::StrCat("  of ", columns, " columns"), some, "");
+    }
   }
   return absl::OkStatus();
 }

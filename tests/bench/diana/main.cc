@@ -73,8 +73,7 @@ absl::StatusOr<Networks> PrintTable(const DianaCompiler& compiler,
     EK_ASSIGN_OR_RETURN(const ProgramFigures htvm, figures("htvm"));
     EK_ASSIGN_OR_RETURN(const ProgramFigures fixed, figures("htvm-fixed"));
     EK_ASSIGN_OR_RETURN(const ProgramFigures best, figures("default"));
-    const auto cpu =
-        compiler.Figures(network, kDigital, "diana-cpu", "default");
+    const auto cpu = compiler.Figures(network, kDigital, "diana-cpu", "htvm");
     EK_ASSIGN_OR_RETURN(const auto analog,
                         FullOf(compiler, network, kAnalog, "htvm"));
     EK_ASSIGN_OR_RETURN(const auto mixed,

@@ -287,7 +287,8 @@ class Client:
                      f"{exact.mismatches} of {exact.outputs_compared} values",
                 where=f"{report.target_name}: {exact.first_mismatch}",
                 limit="0 mismatches", reason="GATE_FAILED", fault="INFRA",
-                fix="this is a bug of edgekiln: report it with the model and job "
+                fix="this is a bug of edgekiln, unless the target brings kernels "
+                    "of its own: report it with the model and job "
                     f"{report.job_id}"))
             error.report = report
             raise error
