@@ -26,12 +26,21 @@ bool HasEnginesActivations(const v1::CreateJobRequest& request,
   }
 }
 
+// Whether there is little to be saved by a refusal before the model is placed:
+// then the check shares a lease with the stages that make the program. Not
+// where somebody may watch them, as they are executed under its name.
+bool MayComeLate(const v1::CreateJobRequest& request) {
+  return request.options().job_class() == v1::BATCH && WantsProgram(request) &&
+         !WantsSamples(request) && !Wants(request, v1::INSPECT);
+}
+
 }  // namespace
 
 void StartFitCheck(const v1::CreateJobRequest& request,
                    const v1::BlobRef& outline, bool quantizes,
                    const v1::StageResult& resolved, TargetRun& run) {
   run.check_fit = nullptr;
+  run.late_check_fit.reset();
   const v1::StageSummary::Target& target = resolved.summary().target();
   if (HasFirmware(target)) return;
   if (quantizes &&
@@ -41,12 +50,18 @@ void StartFitCheck(const v1::CreateJobRequest& request,
   const auto capabilities = Only(resolved, "capabilities");
   const auto machine = Only(resolved, "machine");
   if (!capabilities.ok() || !machine.ok()) return;
-  v1::StageOptions options;
-  options.mutable_check_fit();
+  StageCall call = {.name = "check_fit",
+                    .inputs = {outline, *capabilities, *machine}};
+  call.options.mutable_check_fit();
   const v1::Offload offload = OffloadOf(request);
-  if (offload != v1::ALL) options.mutable_check_fit()->set_offload(offload);
-  run.check_fit = run.stages.Start("check_fit", options,
-                                   {outline, *capabilities, *machine});
+  if (offload != v1::ALL) {
+    call.options.mutable_check_fit()->set_offload(offload);
+  }
+  if (!quantizes && MayComeLate(request)) {
+    run.late_check_fit = std::move(call);
+  } else {
+    run.check_fit = run.stages.Start(std::move(call));
+  }
 }
 
 Task<absl::Status> FitRefusal(const TargetRun& run) {

@@ -12,11 +12,11 @@
 
 namespace edgekiln::server {
 
-// Sets run.check_fit, null where the stage would tell nothing or something
-// wrong: of C code its compiler says whether it fits, and the stage looks at
-// the form in the integers that the target's engines take. `outline` is of what
-// will be compiled or, with `quantizes`, of the float network that becomes it;
-// `resolved` is that of the run's target.
+// Sets run.check_fit or run.late_check_fit, null where the stage would tell
+// nothing or something wrong: of C code its compiler says whether it fits, and
+// the stage looks at the form in the integers that the target's engines take.
+// `outline` is of what will be compiled or, with `quantizes`, of the float
+// network that becomes it; `resolved` is that of the run's target.
 void StartFitCheck(const v1::CreateJobRequest& request,
                    const v1::BlobRef& outline, bool quantizes,
                    const v1::StageResult& resolved, TargetRun& run);

@@ -26,10 +26,14 @@ namespace edgekiln::server {
 struct StageCall {
   std::string name;  // As in Report.stages: "tile", "simulate[3]".
   int target = -1;   // Index into the request's targets; -1: all of them.
-  v1::StageOptions options;
-  std::vector<v1::BlobRef> inputs;
+  v1::StageOptions options = {};
+  std::vector<v1::BlobRef> inputs = {};
   // StageSummary.Target.parts of the target that it runs for.
   std::vector<std::string> parts = {};
+  // What follows if it succeeds, in order: may be executed along with it (see
+  // docs/design/0032-chains-of-stages.md), and is to be started all the same.
+  // Inputs that earlier stages of the chain make have a role and no digest.
+  std::vector<StageCall> next = {};
 };
 
 // A stage that was started. Thread-safe; the last owner that lets go of an
@@ -79,6 +83,9 @@ class JobContext {
   virtual ~JobContext() = default;
   // Looks the stage up and, if its result is not there, has it executed.
   virtual std::shared_ptr<PendingStage> Start(StageCall call) = 0;
+  // Others will start these soon, as stages of their own: they may be executed
+  // in one lease by then.
+  virtual void Prefetch(const std::vector<StageCall>& /*calls*/) {}
   // The compiler that a stage of this family and program would run now. Absent:
   // no worker has shown one yet; then the stage says only which it wants.
   virtual std::optional<v1::Compiler> FindCompiler(

@@ -55,16 +55,19 @@ class StageSequence {
   std::shared_ptr<PendingStage> Start(std::string name,
                                       v1::StageOptions options,
                                       std::vector<v1::BlobRef> inputs) {
-    stages_.push_back(std::make_shared<SequenceStage>(
-        context_->Start({std::move(name), target_, std::move(options),
-                         std::move(inputs), parts_})));
-    return stages_.back();
+    return Start({.name = std::move(name),
+                  .options = std::move(options),
+                  .inputs = std::move(inputs)});
   }
 
-  // The same, with the target and the parts of this sequence.
+  // The same, with the target and the parts of this sequence, also of what
+  // follows.
   std::shared_ptr<PendingStage> Start(StageCall call) {
-    return Start(std::move(call.name), std::move(call.options),
-                 std::move(call.inputs));
+    for (StageCall& next : call.next) Adopt(next);
+    Adopt(call);
+    stages_.push_back(
+        std::make_shared<SequenceStage>(context_->Start(std::move(call))));
+    return stages_.back();
   }
 
   // Another one takes the place of `stage`, one of this sequence: what it warns
@@ -85,6 +88,11 @@ class StageSequence {
   int target() const { return target_; }
 
  private:
+  void Adopt(StageCall& call) const {
+    call.target = target_;
+    call.parts = parts_;
+  }
+
   JobContext* context_;
   int target_;
   std::vector<std::string> parts_;

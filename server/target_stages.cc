@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "server/chosen_recipe.h"
 #include "server/firmware_stages.h"
+#include "server/fit_check.h"
 #include "server/report_builder.h"
 #include "server/sample_stages.h"
 #include "server/stage_results.h"
@@ -34,7 +35,12 @@ class TargetStages {
                                           const v1::BlobRef& capabilities,
                                           const v1::BlobRef& machine);
   Task<absl::StatusOr<TargetBinary>> Compile(const v1::StageResult& resolved);
+  Task<absl::Status> CheckFit(const StageCall* tile);
   std::shared_ptr<PendingStage> StartBundle(const TargetBinary& binary);
+  bool CountsWithoutValues() const;
+  StageCall CountCall(const v1::BlobRef& program,
+                      const std::optional<v1::BlobRef>& constants,
+                      const v1::BlobRef& machine) const;
   Task<absl::StatusOr<std::shared_ptr<PendingStage>>> StartCounting(
       const v1::StageSummary::Target& target, const TargetBinary& binary);
   void WarnOfWhatIsNotThere(const v1::StageSummary::Target& target,
@@ -81,6 +87,41 @@ Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
   co_return Only(placed, "partition");
 }
 
+// What an earlier stage of the same chain makes.
+v1::BlobRef Made(absl::string_view role) {
+  v1::BlobRef made;
+  made.set_role(std::string(role));
+  return made;
+}
+
+StageCall TileCall(const v1::TileRecipe& recipe, const v1::BlobRef& placed,
+                   const v1::BlobRef& machine) {
+  StageCall call = {.name = "tile", .inputs = {placed, machine}};
+  *call.options.mutable_tile()->mutable_recipe() = recipe;
+  return call;
+}
+
+StageCall EmitCall(const v1::BlobRef& placed, const v1::BlobRef& tiling,
+                   const v1::BlobRef& machine) {
+  StageCall call = {.name = "emit", .inputs = {placed, tiling, machine}};
+  call.options.mutable_emit();
+  return call;
+}
+
+// Makes the check that was put off, if there is one, and with it the program.
+// Its refusal comes before what `tile`, null if there is none, would say.
+Task<absl::Status> TargetStages::CheckFit(const StageCall* tile) {
+  if (!run_.late_check_fit) co_return absl::OkStatus();
+  StageCall check = *run_.late_check_fit;
+  if (tile != nullptr) {
+    check.next = tile->next;
+    check.next.insert(check.next.begin(), *tile);
+    check.next[0].next.clear();
+  }
+  run_.check_fit = run_.stages.Start(std::move(check));
+  co_return co_await FitRefusal(run_);
+}
+
 Task<absl::StatusOr<TargetBinary>> TargetStages::Compile(
     const v1::StageResult& resolved) {
   EK_CO_ASSIGN_OR_RETURN(const v1::ResolvedRecipe recipe,
@@ -105,20 +146,24 @@ Task<absl::StatusOr<TargetBinary>> TargetStages::Compile(
   // Weights have their forms by now.
   v1::PartitionRecipe partition = recipe.partition();
   partition.clear_narrowest_weights();
-  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef placed,
-                         co_await Place(partition, capabilities, machine));
+  const auto placing = co_await Place(partition, capabilities, machine);
+  if (!placing.ok()) {
+    EK_CO_RETURN_IF_ERROR(co_await CheckFit(nullptr));
+    co_return placing.status();
+  }
+  const v1::BlobRef& placed = *placing;
 
-  v1::StageOptions tile;
-  *tile.mutable_tile()->mutable_recipe() = recipe.tile();
-  const auto tiling_stage = run_.stages.Start("tile", tile, {placed, machine});
+  StageCall tile = TileCall(recipe.tile(), placed, machine);
+  std::optional<v1::BlobRef> constants;
+  if (!CountsWithoutValues()) constants = Made("constants");
+  tile.next = {EmitCall(placed, Made("tiling"), machine),
+               CountCall(Made("program"), constants, machine)};
+  EK_CO_RETURN_IF_ERROR(co_await CheckFit(&tile));
+  const auto tiling_stage = run_.stages.Start(std::move(tile));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& tiled,
                          co_await ResultOf(tiling_stage));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef tiling, Only(tiled, "tiling"));
-
-  v1::StageOptions emit;
-  emit.mutable_emit();
-  const auto emitting =
-      run_.stages.Start("emit", emit, {placed, tiling, machine});
+  const auto emitting = run_.stages.Start(EmitCall(placed, tiling, machine));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
   TargetBinary binary = {.machine = machine, .emitting = emitting};
@@ -144,17 +189,30 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(
   return run_.stages.Start("bundle", options, std::move(inputs));
 }
 
+// Where samples are simulated anyway, their values need not be computed for the
+// cycles once more.
+bool TargetStages::CountsWithoutValues() const {
+  return request_.options().timing_only() || WantsSamples(request_);
+}
+
+StageCall TargetStages::CountCall(const v1::BlobRef& program,
+                                  const std::optional<v1::BlobRef>& constants,
+                                  const v1::BlobRef& machine) const {
+  StageCall call = {.name = "count_cycles", .inputs = {program}};
+  v1::CountCyclesOptions& options = *call.options.mutable_count_cycles();
+  options.set_timing_only(CountsWithoutValues());
+  options.set_timeline(request_.options().timeline());
+  if (constants) call.inputs.push_back(*constants);
+  call.inputs.push_back(machine);
+  return call;
+}
+
 Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
     const v1::StageSummary::Target& target, const TargetBinary& binary) {
-  v1::StageOptions options;
-  // Where samples are simulated anyway, their values need not be computed for
-  // the cycles once more.
-  const bool timing_only =
-      request_.options().timing_only() || WantsSamples(request_);
-  options.mutable_count_cycles()->set_timing_only(timing_only);
-  options.mutable_count_cycles()->set_timeline(request_.options().timeline());
   v1::BlobRef program = binary.program;
   std::optional<v1::BlobRef> constants = binary.constants;
+  // Without values, constants are not even brought to the worker.
+  if (CountsWithoutValues() && !binary.firmware) constants = std::nullopt;
   const bool hot_spots = request_.options().hot_spots() && binary.firmware;
   if (hot_spots) {
     // Samples are simulated without line tables: their results are those of
@@ -165,22 +223,21 @@ Task<absl::StatusOr<std::shared_ptr<PendingStage>>> TargetStages::StartCounting(
                                 *binary.firmware, context_, run_));
     program = with_lines.program;
     constants = with_lines.elf;
-    options.mutable_count_cycles()->set_hot_spots(true);
   }
-  std::vector<v1::BlobRef> inputs = {program};
-  // Without values, constants are not even brought to the worker.
-  if (!timing_only || binary.firmware) inputs.push_back(*constants);
-  inputs.push_back(binary.machine);
-  if (hot_spots) inputs.push_back(binary.firmware->c_sources);
+  StageCall call = CountCall(program, constants, binary.machine);
+  if (hot_spots) {
+    call.options.mutable_count_cycles()->set_hot_spots(true);
+    call.inputs.push_back(binary.firmware->c_sources);
+  }
   // The cycles of firmware depend on data.
   if (binary.firmware && WantsSamples(request_)) {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                            co_await ResultOf(run_.deployed->data()));
     EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-    inputs.push_back(run_.deployed->graph());
-    inputs.push_back(As("chunk", data.chunks[0]));
+    call.inputs.push_back(run_.deployed->graph());
+    call.inputs.push_back(As("chunk", data.chunks[0]));
   }
-  co_return run_.stages.Start("count_cycles", options, std::move(inputs));
+  co_return run_.stages.Start(std::move(call));
 }
 
 // What this job knows of the target now, with the cycles, once they are
@@ -253,10 +310,15 @@ Task<absl::Status> TargetStages::Run() {
   }
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(binary.emitting));
-  v1::StageSummary::Emit emit = emitted.summary().emit();
+  // Not copied where it need not be: it lists all layers and tensors.
+  std::optional<v1::StageSummary::Emit> of_firmware;
   if (binary.firmware) {
-    emit.set_io_conversion_cycles(binary.firmware->io_conversion_cycles);
+    of_firmware = emitted.summary().emit();
+    of_firmware->set_io_conversion_cycles(
+        binary.firmware->io_conversion_cycles);
   }
+  const v1::StageSummary::Emit& emit =
+      of_firmware ? *of_firmware : emitted.summary().emit();
   if (counting == nullptr) {
     AddProgram(target, emit, EstimateOf(target, emit), model_.io(),
                run_.report);

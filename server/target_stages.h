@@ -26,6 +26,8 @@ struct TargetRun {
   std::shared_ptr<PendingStage> resolve = {};  // Null without a target.
   // Null without a target that could be resolved.
   std::shared_ptr<PendingStage> check_fit = {};
+  // Not started yet: it goes with the stages that make the program.
+  std::optional<StageCall> late_check_fit = {};
   // Null where the model's integers, or floats, are all there is.
   std::shared_ptr<PendingStage> unquantize = {};
   // Why a model that came quantized is quantized anew; empty if it is not.

@@ -166,8 +166,8 @@ class DaemonImpl : public Daemon {
     dispatching.max_workers = options_.max_workers;
     dispatching.max_worker_slots = options_.max_worker_slots;
     dispatching.callback_threads = kResultThreads;
-    dispatching.take_result = [this](const v1::WorkerMessage::Result& sent) {
-      return TakeSentResult(*blobs_, sent);
+    dispatching.take_result = [this](v1::WorkerMessage::Result sent) {
+      return TakeSentResult(*blobs_, std::move(sent));
     };
     dispatching.quarantine = quarantine_.get();
     dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);

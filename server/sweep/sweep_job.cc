@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "proto/convert.h"
+#include "server/import_call.h"
 #include "server/later.h"
 #include "server/sweep/cells.h"
 #include "server/sweep/model_name.h"
@@ -31,6 +32,8 @@ namespace {
 constexpr int kRingsBetweenAttempts = 5;
 // Between the events that tell how many cells are over.
 constexpr int kCellsPerProgress = 16;
+// Targets that are resolved together, in one lease.
+constexpr size_t kTargetsAtOnce = 8;
 
 bool MayBeTriedAgain(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
@@ -70,6 +73,7 @@ class SweepJob {
   Task<absl::Status> RunCells();
   bool MayStart() const;
   void Start(int cell);
+  void PrefetchTargets(int cell);
   absl::StatusOr<v1::Digest> StoreDescriptor(int variant);
   void Refused(int cell, const absl::Status& why);
   void Handle(SweepNews news);
@@ -93,6 +97,7 @@ class SweepJob {
   bool plan_was_told_ = false;
   v1::SweepSummary summary_;
   int next_ = 0;             // Cells from here on were not looked at.
+  int prefetched_ = 0;       // As well, for their targets.
   std::deque<int> refused_;  // To be tried again.
   int rings_ = 0;            // Since the last attempt.
   // Jobs of cells; "" while one is being created.
@@ -218,8 +223,28 @@ void SweepJob::Refused(int cell, const absl::Status& why) {
   Over(cell);
 }
 
+// Those of this cell and of the next ones are resolved in one lease.
+void SweepJob::PrefetchTargets(int cell) {
+  if (cell < prefetched_) return;
+  std::set<int> variants;
+  prefetched_ = cell;
+  while (prefetched_ < plan_.cells_size() && variants.size() < kTargetsAtOnce) {
+    const v1::SweepPlan::Cell& planned = plan_.cells(prefetched_++);
+    if (planned.state() == v1::SweepPlan::VALID) {
+      variants.insert(planned.variant());
+    }
+  }
+  std::vector<StageCall> calls;
+  for (const int variant : variants) {
+    const absl::StatusOr<v1::Digest> target = StoreDescriptor(variant);
+    if (target.ok()) calls.push_back(ResolveCall(*target));
+  }
+  context_.stages().Prefetch(calls);
+}
+
 void SweepJob::Start(int cell) {
   in_flight_[cell];
+  PrefetchTargets(cell);
   const absl::StatusOr<v1::Digest> target =
       StoreDescriptor(plan_.cells(cell).variant());
   if (!target.ok()) return Refused(cell, target.status());

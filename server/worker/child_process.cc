@@ -21,6 +21,7 @@
 #include "server/worker/child_main.h"
 #include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"
+#include "server/worker/cpu_priority.h"
 #include "server/worker/cpu_wait.h"
 #include "server/worker/spawn_child.h"
 #include "server/worker_limits.h"
@@ -103,8 +104,15 @@ absl::Status ChildProcess::Start() {
   close(ends[1]);
   EK_RETURN_IF_ERROR(pid.status());
   pid_ = *pid;
+  if (background_) server::SetBackground(pid_, true);
   channel_ = std::move(channel);
   return IsBuilder() ? StartGuard() : absl::OkStatus();
+}
+
+void ChildProcess::SetBackground(bool background) {
+  if (background == background_) return;
+  background_ = background;
+  if (pid_ != 0) server::SetBackground(pid_, background);
 }
 
 absl::Status ChildProcess::StartGuard() {

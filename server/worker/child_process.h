@@ -86,6 +86,10 @@ class ChildProcess {
       const v1::ChildRequest& request, absl::string_view stage,
       const MessageChannel::Limits& limits, const Handlers& handlers);
 
+  // Whether its children give way to others that want a processor, from now on
+  // (cpu_priority.h).
+  void SetBackground(bool background);
+
   // Process id of the living child; 0 without one.
   pid_t pid() const { return pid_; }
   void Kill();
@@ -118,6 +122,7 @@ class ChildProcess {
 
   const ChildOptions options_;
   pid_t pid_ = 0;
+  bool background_ = false;
   std::unique_ptr<ScratchFolder> folder_;  // A builder's.
   std::unique_ptr<BuilderGuard> guard_;    // As well.
   absl::Duration cpu_limit_;               // Of the request under way.

@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/worker/child_main.h"
+#include "server/worker/cpu_priority.h"
 #include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
@@ -92,6 +93,21 @@ TEST(ChildProcessTest, StaysWarm) {
   EXPECT_NE(pid, 0);
   ASSERT_TRUE(Do(child, Import("b")).ok());
   EXPECT_EQ(child.pid(), pid);
+}
+
+TEST(ChildProcessTest, GivesWayWhereItIsToldTo) {
+  if (!MayRaisePriority()) GTEST_SKIP() << "ulimit -e is below 20";
+  ChildProcess child(TestChild());
+  const auto priority_of_next = [&](bool background) {
+    child.SetBackground(background);
+    EXPECT_TRUE(Do(child, Import("a")).ok());
+    return getpriority(PRIO_PROCESS, static_cast<id_t>(child.pid()));
+  };
+  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
+  EXPECT_EQ(priority_of_next(false), kStageNice);
+  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
+  child.Kill();
+  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
 }
 
 TEST(ChildProcessTest, UserErrorsAreResults) {

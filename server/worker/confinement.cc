@@ -16,6 +16,7 @@
 #include "server/worker/builder_calls.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
+#include "server/worker/cpu_priority.h"
 #include "server/worker/failed_allocation.h"
 #include "server/worker/file_access.h"
 #include "server/worker/sanitized.h"
@@ -25,8 +26,6 @@ namespace edgekiln::server {
 namespace {
 
 using Confinement = v1::WorkerMessage::Confinement;
-
-constexpr int kNice = 5;  // Scheduling priority: 0 is normal, 19 the lowest.
 
 // Notes what became of one measure.
 void Note(bool active, const char* what, absl::string_view why,
@@ -162,7 +161,10 @@ Confinement Confine(const ConfinementOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Daemon and worker, which hand out leases, go before processes that compute.
   // Best effort: it fails only where the priority is lower already.
-  setpriority(PRIO_PROCESS, 0, kNice);
+  // Who started it may have made it nicer (SetBackground).
+  if (getpriority(PRIO_PROCESS, 0) < kStageNice) {
+    setpriority(PRIO_PROCESS, 0, kStageNice);
+  }
   signal(SIGPIPE, SIG_IGN);
   // Ctrl-C at a terminal is for the worker, which ends its children itself.
   signal(SIGINT, SIG_IGN);

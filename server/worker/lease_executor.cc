@@ -12,8 +12,10 @@
 #include "base/scoped_fd.h"
 #include "base/status_macros.h"
 #include "proto/convert.h"
+#include "server/stage_chain.h"
 #include "server/stage_versions.h"
 #include "server/worker/compiler_limits.h"
+#include "server/worker/cpu_priority.h"
 #include "server/worker/scratch_folder.h"
 #include "server/worker_limits.h"
 
@@ -22,6 +24,11 @@ namespace {
 
 // Of the name of what a stage counts: "samples".
 constexpr int kMaxUnitBytes = 64;
+
+// A worker that ends loses what it has not sent: of a chain, no more than what
+// costs so much CPU time. What it sends at once has about that many bytes.
+constexpr double kMaxUnsentSeconds = 0.02;
+constexpr int64_t kMaxUnsentBytes = int64_t{1} << 20;
 
 absl::Status OurFault(const absl::Status& status, absl::string_view doing,
                       absl::string_view stage) {
@@ -40,12 +47,12 @@ v1::ChildRequest RequestOf(const v1::DaemonMessage::Lease& lease) {
 }
 
 absl::StatusOr<std::vector<SharedBytes>> InputsOf(
-    const v1::DaemonMessage::Lease& lease, const std::vector<int>& positions,
+    const v1::ChildRequest& request, const std::vector<int>& positions,
     BlobClient& blobs) {
   std::vector<Digest> digests;
   for (const int position : positions) {
     EK_ASSIGN_OR_RETURN(Digest digest,
-                        FromProto(lease.inputs(position).digest()));
+                        FromProto(request.inputs(position).digest()));
     digests.push_back(std::move(digest));
   }
   return blobs.Get(digests);
@@ -78,13 +85,19 @@ Outputs TakeOutputs(v1::ChildReply::Result& reply) {
 constexpr int64_t kLargeLeaseBytes = int64_t{16} << 20;
 
 int64_t MovedBytes(const v1::DaemonMessage::Lease& lease,
-                   const v1::StageResult& result) {
+                   const v1::WorkerMessage::Result& result) {
   int64_t bytes = 0;
   for (const v1::BlobRef& input : lease.inputs()) {
     bytes += input.digest().size_bytes();
   }
-  for (const v1::BlobRef& output : result.outputs()) {
-    bytes += output.digest().size_bytes();
+  const auto add_outputs = [&](const v1::StageResult& of_stage) {
+    for (const v1::BlobRef& output : of_stage.outputs()) {
+      bytes += output.digest().size_bytes();
+    }
+  };
+  add_outputs(result.result());
+  for (const v1::WorkerMessage::Result& next : result.next()) {
+    add_outputs(next.result());
   }
   return bytes;
 }
@@ -137,6 +150,7 @@ LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                              CurrentCompilers* compilers)
     : child_options_(std::move(child)),
       compilers_(compilers),
+      may_raise_priority_(MayRaisePriority()),
       memory_shares_(ShareMemory(memory_budget_bytes,
                                  child_options_.memory_limit_bytes, slots)),
       memory_(memory_shares_.budget,
@@ -202,24 +216,19 @@ void LeaseExecutor::SendProgress() {
   for (const auto& [sink, message] : out) sink->Send(message);
 }
 
-v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
-  v1::WorkerMessage::Result result;
+absl::Status LeaseExecutor::ExecuteStage(const v1::ChildRequest& request,
+                                         bool tells_progress, Held& held,
+                                         SlotChild& child,
+                                         v1::WorkerMessage::Result& result) {
   const v1::DaemonMessage::Lease& lease = held.lease;
-  result.set_lease_id(lease.lease_id());
-  result.set_fencing_token(lease.fencing_token());
-  const absl::string_view stage = StageName(lease.options().options_case());
-  const auto fail = [&](const absl::Status& status) {
-    *result.mutable_infra_error() = ErrorToProto(status);
-    result.mutable_infra_error()->set_fault(v1::ErrorDetail::INFRA);
-    return result;
-  };
+  const absl::string_view stage = StageName(request.options().options_case());
   const absl::Duration timeout = lease.timeout_ms() > 0
                                      ? absl::Milliseconds(lease.timeout_ms())
                                      : absl::InfiniteDuration();
   ChildProcess::Handlers handlers;
   handlers.supply = [&](const std::vector<int>& positions)
       -> absl::StatusOr<std::vector<SharedBytes>> {
-    auto inputs = InputsOf(lease, positions, blobs_);
+    auto inputs = InputsOf(request, positions, blobs_);
     if (inputs.ok()) return inputs;
     // Only outputs can lack room: what is told so is tried until there is.
     absl::Status status = inputs.status();
@@ -228,27 +237,79 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
     }
     return OurFault(status, "fetching inputs", stage);
   };
-  handlers.progress = [&](const v1::StageProgress& progress) {
-    MutexLock lock(mutex_);
-    held.progress = progress;
-    held.progress.set_unit(SanitizeText(progress.unit(), kMaxUnitBytes));
-  };
-  absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
-      RequestOf(lease), stage, timeout, held.cancel_fd.get(), handlers);
-  if (!reply.ok()) return fail(reply.status());
-  result.set_cpu_seconds(reply->cpu_seconds());
+  if (tells_progress) {
+    handlers.progress = [&](const v1::StageProgress& progress) {
+      MutexLock lock(mutex_);
+      held.progress = progress;
+      held.progress.set_unit(SanitizeText(progress.unit(), kMaxUnitBytes));
+    };
+  }
+  EK_ASSIGN_OR_RETURN(
+      v1::ChildReply::Result reply,
+      child.Execute(request, stage, timeout, held.cancel_fd.get(), handlers));
+  result.set_cpu_seconds(reply.cpu_seconds());
   // As a status, its fields are no longer than fields may be.
-  if (reply->has_infra_error()) {
-    return fail(StatusFromProto(reply->infra_error()));
+  if (reply.has_infra_error()) return StatusFromProto(reply.infra_error());
+  if (reply.result().has_error()) {
+    *reply.mutable_result()->mutable_error() =
+        ErrorToProto(StatusFromProto(reply.result().error()));
   }
-  if (reply->result().has_error()) {
-    *reply->mutable_result()->mutable_error() =
-        ErrorToProto(StatusFromProto(reply->result().error()));
-  }
-  const Outputs outputs = TakeOutputs(*reply);
-  const absl::Status stored = Enclose(std::move(*reply->mutable_result()),
+  const Outputs outputs = TakeOutputs(reply);
+  const absl::Status stored = Enclose(std::move(*reply.mutable_result()),
                                       outputs, stage, blobs_, result);
-  if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
+  return stored.ok() ? stored : OurFault(stored, "storing outputs", stage);
+}
+
+// What fails here is left to leases of its own, which are tried again, and
+// whose failures are counted.
+void LeaseExecutor::ExecuteNext(Held& held, SlotChild& child,
+                                v1::WorkerMessage::Result& result) {
+  double unsent_seconds = result.cpu_seconds();
+  auto bytes = static_cast<int64_t>(result.ByteSizeLong());
+  std::vector<const v1::StageResult*> before = {&result.result()};
+  result.mutable_next()->Reserve(held.lease.next_size());
+  for (const v1::DaemonMessage::Lease::Next& next : held.lease.next()) {
+    const v1::WorkerMessage::Result& last =
+        result.next().empty() ? result : *result.next().rbegin();
+    if (last.has_stored_result() || last.result().has_error() ||
+        unsent_seconds > kMaxUnsentSeconds || bytes > kMaxUnsentBytes) {
+      return;
+    }
+    const auto inputs =
+        ChainedInputs({next.inputs().begin(), next.inputs().end()}, before);
+    if (!inputs.ok()) return;
+    v1::ChildRequest request;
+    *request.mutable_options() = next.options();
+    request.mutable_inputs()->Assign(inputs->begin(), inputs->end());
+    v1::WorkerMessage::Result& made = *result.add_next();
+    const absl::Duration began = MessageChannel::Now();
+    const absl::Status done =
+        ExecuteStage(request, /*tells_progress=*/false, held, child, made);
+    if (!done.ok() || IsOverWorkerLimit(made.result().error())) {
+      result.mutable_next()->RemoveLast();
+      return;
+    }
+    made.set_seconds(absl::ToDoubleSeconds(MessageChannel::Now() - began));
+    unsent_seconds += made.cpu_seconds();
+    bytes += static_cast<int64_t>(made.ByteSizeLong());
+    before.push_back(&made.result());
+  }
+}
+
+v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
+  v1::WorkerMessage::Result result;
+  if (may_raise_priority_) child.SetBackground(held.lease.background());
+  const absl::Status done = ExecuteStage(
+      RequestOf(held.lease), /*tells_progress=*/true, held, child, result);
+  if (done.ok()) {
+    ExecuteNext(held, child, result);
+  } else {
+    result.clear_result();
+    *result.mutable_infra_error() = ErrorToProto(done);
+    result.mutable_infra_error()->set_fault(v1::ErrorDetail::INFRA);
+  }
+  result.set_lease_id(held.lease.lease_id());
+  result.set_fencing_token(held.lease.fencing_token());
   return result;
 }
 
@@ -331,8 +392,7 @@ void LeaseExecutor::RunSlot() {
       held_.erase(std::find(held_.begin(), held_.end(), held));
     }
     held->sink->Send(message);
-    if (MovedBytes(held->lease, message.result().result()) >=
-        kLargeLeaseBytes) {
+    if (MovedBytes(held->lease, message.result()) >= kLargeLeaseBytes) {
       malloc_trim(0);
     }
   }

@@ -42,7 +42,8 @@ class LeaseExecutor {
   ~LeaseExecutor();
 
   // Executes the lease as soon as a slot is free. Exactly one Result goes to
-  // `sink`, also after Cancel(): an infra_error of code CANCELLED then.
+  // `sink`, also after Cancel(): then an infra_error of code CANCELLED, or what
+  // was finished before, without the stage that Cancel() met.
   void Add(v1::DaemonMessage::Lease lease, std::shared_ptr<MessageSink> sink);
   // Kills the lease's process; unknown ids are ignored (it has just ended).
   void Cancel(uint64_t lease_id);
@@ -59,6 +60,13 @@ class LeaseExecutor {
   // Others go on meanwhile: the system may take long to end a large process.
   void Yield(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
   v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
+  // Leaves in `result` what the stage has made. Errors: failures of ours.
+  absl::Status ExecuteStage(const v1::ChildRequest& request,
+                            bool tells_progress, Held& held, SlotChild& child,
+                            v1::WorkerMessage::Result& result);
+  // The stages that follow the lease's own, as far as `result` can take them.
+  void ExecuteNext(Held& held, SlotChild& child,
+                   v1::WorkerMessage::Result& result);
   // In a child of its own, which ends with the lease.
   v1::WorkerMessage::Result Build(Held& held);
   v1::WorkerMessage::Result BuildWith(const InstalledCompilers* compilers,
@@ -66,6 +74,8 @@ class LeaseExecutor {
 
   const ChildOptions child_options_;
   CurrentCompilers* const compilers_;
+  // Else a slot that has executed a BATCH lease would stay slow.
+  const bool may_raise_priority_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;

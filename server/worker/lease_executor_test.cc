@@ -332,6 +332,103 @@ TEST_F(LeaseExecutorTest, ACompilerThatHasChanged) {
   EXPECT_FALSE(build(4, old).has_infra_error());
 }
 
+// A lease, and the stages that follow it.
+class LeaseChainTest : public LeaseExecutorTest {
+ protected:
+  v1::DaemonMessage::Lease ImportAnd(
+      const std::vector<v1::StageOptions>& stages) {
+    v1::DaemonMessage::Lease lease = Import(1, blobs_.Add("m"));
+    for (const v1::StageOptions& options : stages) {
+      v1::DaemonMessage::Lease::Next& next = *lease.add_next();
+      *next.mutable_options() = options;
+      next.add_inputs()->set_role("graph");
+    }
+    return lease;
+  }
+
+  v1::WorkerMessage::Result Execute(const v1::DaemonMessage::Lease& lease) {
+    executor_.Add(lease, sink_);
+    return sink_->Await(lease.lease_id());
+  }
+
+  static v1::StageOptions Interpret() {
+    v1::StageOptions options;
+    options.mutable_interpret();
+    return options;
+  }
+
+  LeaseExecutor executor_{1, TestChild(), blobs_};
+};
+
+TEST_F(LeaseChainTest, EachIsHandedWhatEarlierOnesMade) {
+  const auto result = Execute(ImportAnd({Interpret(), Interpret()}));
+  ASSERT_EQ(result.next_size(), 2);
+  for (const v1::WorkerMessage::Result& next : result.next()) {
+    ASSERT_EQ(next.outputs_size(), 1);
+    EXPECT_EQ(next.outputs(0).substr(0, 16), "ready graph of m");
+    EXPECT_EQ(next.result().outputs(0).digest().hash(),
+              DigestOf(next.outputs(0)).hash);
+    EXPECT_GT(next.seconds(), 0);
+    EXPECT_EQ(next.lease_id(), 0u);
+  }
+  EXPECT_EQ(result.fencing_token(), 101u);
+}
+
+TEST_F(LeaseChainTest, AUsersErrorEndsIt) {
+  v1::StageOptions simplify;
+  simplify.mutable_simplify();
+  const auto result = Execute(ImportAnd({simplify, Interpret()}));
+  ASSERT_EQ(result.next_size(), 1);
+  EXPECT_EQ(result.next(0).result().error().what(), "the user did it");
+}
+
+TEST_F(LeaseChainTest, WhatFailsByUsIsLeftToALeaseOfItsOwn) {
+  v1::StageOptions crash;
+  crash.mutable_describe();
+  v1::StageOptions fail;
+  fail.mutable_quantize();
+  for (const v1::StageOptions& bad : {crash, fail}) {
+    v1::DaemonMessage::Lease lease = ImportAnd({Interpret(), bad, Interpret()});
+    lease.set_lease_id(bad.has_describe() ? 1 : 2);
+    const auto result = Execute(lease);
+    EXPECT_FALSE(result.has_infra_error());
+    EXPECT_EQ(result.outputs_size(), 1);
+    EXPECT_EQ(result.next_size(), 1);
+  }
+}
+
+// The first takes longer than what a worker may lose.
+TEST_F(LeaseChainTest, ItEndsWhereMuchIsFinished) {
+  v1::StageOptions burn;
+  burn.mutable_score();
+  const auto result = Execute(ImportAnd({Interpret(), burn, Interpret()}));
+  ASSERT_EQ(result.next_size(), 2);
+  EXPECT_GT(result.next(1).cpu_seconds(), 0.02);
+}
+
+TEST_F(LeaseChainTest, ItEndsWhereNoStageHasTheInput) {
+  v1::DaemonMessage::Lease lease = ImportAnd({Interpret()});
+  lease.mutable_next(0)->mutable_inputs(0)->set_role("statistics");
+  const auto result = Execute(lease);
+  EXPECT_EQ(result.next_size(), 0);
+  EXPECT_EQ(result.outputs_size(), 1);
+}
+
+// All of them together would be too much for a message.
+TEST_F(LeaseChainTest, LargeOutputsEndIt) {
+  v1::DaemonMessage::Lease lease = ImportAnd({});
+  *lease.mutable_inputs(0)->mutable_digest() =
+      ToProto(blobs_.Add(std::string(200 << 10, 'm')));
+  for (int i = 0; i < 8; ++i) {
+    v1::DaemonMessage::Lease::Next& next = *lease.add_next();
+    *next.mutable_options() = Import(1, DigestOf("")).options();
+    *next.add_inputs() = lease.inputs(0);
+  }
+  const auto result = Execute(lease);
+  EXPECT_EQ(result.next_size(), 5);
+  EXPECT_LT(result.ByteSizeLong(), 2 << 20);
+}
+
 TEST(BlobCacheTest, DropsWhatWasUsedLongestAgo) {
   BlobCache cache(10);
   const auto blob = [](const std::string& bytes) {

@@ -38,6 +38,11 @@ void SlotChild::Drop() {
   budget_.Release(reserved_bytes_);
 }
 
+void SlotChild::SetBackground(bool background) {
+  background_ = background;
+  if (child_ != nullptr) child_->SetBackground(background);
+}
+
 absl::StatusOr<v1::ChildReply::Result> SlotChild::ExecuteWithin(
     int64_t bytes, const v1::ChildRequest& request, absl::string_view stage,
     const Times& times, int cancel_fd, const ChildProcess::Handlers& handlers) {
@@ -57,6 +62,7 @@ absl::StatusOr<v1::ChildReply::Result> SlotChild::ExecuteWithin(
     ChildOptions options = options_;
     options.memory_limit_bytes = bytes;
     child_ = std::make_unique<ChildProcess>(std::move(options));
+    child_->SetBackground(background_);
   }
   const absl::Duration left = times.deadline - MessageChannel::Now();
   absl::StatusOr<v1::ChildReply::Result> result = child_->Execute(

@@ -35,6 +35,9 @@ class SlotChild {
       absl::Duration timeout, int cancel_fd,
       const ChildProcess::Handlers& handlers);
 
+  // As ChildProcess::SetBackground().
+  void SetBackground(bool background);
+
   // Ends the child, if there is one, and gives back what it had reserved.
   void Drop();
   // Whether the idle child should give way: another slot waits for memory.
@@ -59,6 +62,7 @@ class SlotChild {
   MemoryBudget& budget_;
   std::unique_ptr<ChildProcess> child_;
   int64_t reserved_bytes_ = 0;  // For `child_`.
+  bool background_ = false;
 };
 
 }  // namespace edgekiln::server

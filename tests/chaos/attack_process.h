@@ -25,6 +25,7 @@ class AttackProcess {
 
   const Attacker& attacker() const { return attacker_; }
   const Tally& tally() const { return *tally_; }
+  pid_t process() const { return process_; }  // 0: not running.
   // False once it has ended by itself, which is a fault of the attacker.
   bool Runs();
   void Kill();

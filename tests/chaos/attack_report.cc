@@ -21,6 +21,26 @@ std::string UsageLine(const char* name, const Usage& usage) {
                          usage.descriptors, usage.threads);
 }
 
+std::string CpuLine(const char* name, const CpuUse& use) {
+  if (use.empty()) return "";
+  std::string line = absl::StrFormat("processors used, %s:", name);
+  for (const auto& [group, share] : use) {
+    absl::StrAppendFormat(&line, " %s %.2f", group, share);
+  }
+  return line + "\n";
+}
+
+nlohmann::json ToJson(const HonestTimes& times) {
+  return {{"total_ms", absl::ToDoubleMilliseconds(times.total)},
+          {"prepare_ms", absl::ToDoubleMilliseconds(times.prepare)},
+          {"create_ms", absl::ToDoubleMilliseconds(times.create)},
+          {"wait_ms", absl::ToDoubleMilliseconds(times.wait)},
+          {"stages_ms", absl::ToDoubleMilliseconds(times.stages)},
+          {"stage_cpu_ms", absl::ToDoubleMilliseconds(times.stage_cpu)},
+          {"told_ms", absl::ToDoubleMilliseconds(times.told)},
+          {"fetch_ms", absl::ToDoubleMilliseconds(times.fetch)}};
+}
+
 nlohmann::json ToJson(const HonestCount& count) {
   return {{"jobs", count.jobs()},
           {"right", count.right},
@@ -31,7 +51,15 @@ nlohmann::json ToJson(const HonestCount& count) {
           {"restarts", count.restarts},
           {"p50_ms", absl::ToDoubleMilliseconds(count.p50)},
           {"p99_ms", absl::ToDoubleMilliseconds(count.p99)},
+          {"slowest", ToJson(count.slowest)},
+          {"slow_jobs", count.slow_jobs},
           {"complaints", count.complaints}};
+}
+
+nlohmann::json ToJson(const CpuUse& use) {
+  nlohmann::json processors = nlohmann::json::object();
+  for (const auto& [group, share] : use) processors[group] = share;
+  return processors;
 }
 
 nlohmann::json ToJson(const Usage& usage) {
@@ -51,6 +79,10 @@ std::string AttackTable(const AttackResult& result) {
   out += HonestLine("attacked", result.disturbed);
   absl::StrAppendFormat(&out, "  %d passes, p99 %.2fx\n", result.passes,
                         result.slowdown());
+  absl::StrAppend(&out, "  slowest twentieth, undisturbed: ",
+                  TimesText(result.undisturbed.slowest), "\n",
+                  "  slowest twentieth, attacked:    ",
+                  TimesText(result.disturbed.slowest), "\n");
   for (const std::string& complaint : result.disturbed.complaints) {
     absl::StrAppend(&out, "  - ", complaint, "\n");
   }
@@ -58,6 +90,8 @@ std::string AttackTable(const AttackResult& result) {
                   UsageLine("before", result.before),
                   UsageLine("at most", result.peak),
                   UsageLine("after", result.after));
+  absl::StrAppend(&out, CpuLine("undisturbed", result.undisturbed_cpu),
+                  CpuLine("attacked", result.disturbed_cpu));
   absl::StrAppend(
       &out, "\nattacker         actions  refused  unanswered  breaches\n");
   for (const AttackerCount& count : result.attackers) {
@@ -100,6 +134,8 @@ std::string AttackJson(const AttackOptions& options,
       {"clients", options.clients},
       {"undisturbed", ToJson(result.undisturbed)},
       {"attacked", ToJson(result.disturbed)},
+      {"undisturbed_processors", ToJson(result.undisturbed_cpu)},
+      {"attacked_processors", ToJson(result.disturbed_cpu)},
       {"passes", result.passes},
       {"p99_ratio", result.slowdown()},
       {"daemon",

@@ -21,6 +21,9 @@ AttackResult Result() {
   result.disturbed.wrong = 1;
   result.disturbed.p99 = absl::Milliseconds(500);
   result.disturbed.complaints = {"honest-1: the reports differ \xff"};
+  result.disturbed.slowest.total = absl::Milliseconds(450);
+  result.disturbed.slowest.wait = absl::Milliseconds(321);
+  result.disturbed_cpu = {{"daemon", 0.75}};
   result.attackers = {{"uploads", 1000, 900, 7, 0}};
   result.checks = {{"p99", false, true, "too slow"}};
   return result;
@@ -46,10 +49,14 @@ TEST(AttackReportTest, TellsPeopleAndPrograms) {
   const std::string table = AttackTable(result);
   EXPECT_THAT(table, HasSubstr("uploads"));
   EXPECT_THAT(table, HasSubstr("FAILED p99"));
+  EXPECT_THAT(table, HasSubstr("450 ms: prepare 0, create 0, wait 321"));
+  EXPECT_THAT(table, HasSubstr("processors used, attacked: daemon 0.75"));
   EXPECT_THAT(table, HasSubstr("the reports differ"));
   const auto json = nlohmann::json::parse(AttackJson({}, result));
   EXPECT_EQ(json["attacked"]["wrong"], 1);
   EXPECT_EQ(json["attackers"][0]["refusals"], 900);
+  EXPECT_DOUBLE_EQ(json["attacked"]["slowest"]["wait_ms"], 321);
+  EXPECT_DOUBLE_EQ(json["attacked_processors"]["daemon"], 0.75);
   EXPECT_DOUBLE_EQ(json["p99_ratio"], 2.5);
 }
 

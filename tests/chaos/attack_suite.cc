@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "tests/chaos/aftermath.h"
 #include "tests/chaos/attack_calls.h"
 #include "tests/chaos/attack_process.h"
+#include "tests/chaos/cpu_account.h"
 #include "tests/chaos/farm.h"
 #include "tests/chaos/hostile_models.h"
 #include "tests/chaos/plain_connection.h"
@@ -131,9 +133,11 @@ class AttackSuite {
   absl::Status RunUndisturbed() {
     Say("undisturbed");
     started_ = absl::Now();
+    BeginAccount();
     clients_->StartUndisturbed(started_ + kUndisturbedShare * options_.length);
     while (!clients_->over()) Step();
     clients_->Join();
+    result_.undisturbed_cpu = EndAccount();
     result_.undisturbed = clients_->undisturbed();
     const HonestCount& count = result_.undisturbed;
     if (count.jobs() == 0 || count.right < count.jobs()) {
@@ -166,6 +170,7 @@ class AttackSuite {
         std::filesystem::remove(it->path(), ignored);
       }
     }
+    LookAtProcessors();
     for (int i = 0; i < kWorkers; ++i) {
       farm_->KillWorker(i);
       EK_RETURN_IF_ERROR(farm_->StartWorker(i));
@@ -178,6 +183,7 @@ class AttackSuite {
     PeakUsage usage(farm_->daemon_pid());
     usage_ = &usage;
     absl::Status status = StartAttackers();
+    BeginAccount();
     const absl::Time end = started_ + options_.length;
     while (status.ok() && absl::Now() < end && farm_->DaemonRuns()) {
       ++result_.passes;
@@ -188,6 +194,7 @@ class AttackSuite {
     }
     CheckThat("attackers", status.ok() && AttackersRun(),
               status.ok() ? "each attacked to the end" : status.ToString());
+    result_.disturbed_cpu = EndAccount();
     for (const auto& attacker : attackers_) attacker->Kill();
     usage.Stop();
     usage_ = nullptr;
@@ -340,10 +347,13 @@ class AttackSuite {
   // A moment of the run; a line now and then.
   void Step() {
     absl::SleepFor(kPoll);
-    if (usage_ != nullptr && absl::Now() - looked_ > kLookEvery) {
+    if (absl::Now() - looked_ > kLookEvery) {
       looked_ = absl::Now();
-      result_.workers_peak_rss_bytes = std::max(
-          result_.workers_peak_rss_bytes, RssOfTrees(farm_->worker_pids()));
+      LookAtProcessors();
+      if (usage_ != nullptr) {
+        result_.workers_peak_rss_bytes = std::max(
+            result_.workers_peak_rss_bytes, RssOfTrees(farm_->worker_pids()));
+      }
     }
     if (!options_.progress || absl::Now() - said_ < kProgressEvery) return;
     said_ = absl::Now();
@@ -363,6 +373,44 @@ class AttackSuite {
     options_.progress(line);
   }
 
+  void BeginAccount() {
+    account_.emplace();
+    account_since_ = absl::Now();
+    all_since_ = CpuTimeOfAll();
+    LookAtProcessors();
+  }
+
+  CpuUse EndAccount() {
+    LookAtProcessors();
+    CpuUse use;
+    const absl::Duration length = absl::Now() - account_since_;
+    absl::Duration others = CpuTimeOfAll() - all_since_;
+    for (const auto& [group, used] : account_->UsedByGroup()) {
+      use[group] = absl::FDivDuration(used, length);
+      others -= used;
+    }
+    use["others"] = absl::FDivDuration(others, length);
+    account_.reset();
+    return use;
+  }
+
+  void LookAtProcessors() {
+    if (!account_.has_value()) return;
+    account_->Look("honest", {getpid()});
+    std::vector<pid_t> attackers;
+    for (const auto& attacker : attackers_) {
+      attackers.push_back(attacker->process());
+    }
+    account_->Look("attackers", attackers);
+    for (const Farm* farm : {farm_.get(), decoy_.get()}) {
+      if (farm == nullptr) continue;
+      const std::string prefix = farm == farm_.get() ? "" : "decoy's ";
+      account_->Look(prefix + "daemon", {farm->daemon_pid()});
+      account_->Look(prefix + "workers", farm->worker_pids());
+      account_->LookBelow(prefix + "stages", farm->worker_pids());
+    }
+  }
+
   const AttackOptions& options_;
   AttackResult& result_;
   Rng rng_;
@@ -379,6 +427,9 @@ class AttackSuite {
   absl::Time started_ = absl::Now();
   absl::Time said_ = absl::InfinitePast();
   absl::Time looked_ = absl::InfinitePast();  // At the workers.
+  std::optional<CpuAccount> account_;         // While honest clients work.
+  absl::Time account_since_;
+  absl::Duration all_since_;
 };
 
 }  // namespace

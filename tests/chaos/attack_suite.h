@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -73,9 +74,16 @@ struct Check {
   std::string text;  // The figures.
 };
 
+// Processors that groups of processes used on average, by group. "honest" is
+// the honest clients, all in one process; "others" have nothing to do with the
+// suite.
+using CpuUse = std::map<std::string, double>;
+
 struct AttackResult {
   HonestCount undisturbed;
   HonestCount disturbed;
+  CpuUse undisturbed_cpu;
+  CpuUse disturbed_cpu;
   int passes = 0;  // Of the honest jobs, begun under attack.
   Usage before;    // Of the daemon, with no client connected.
   Usage peak;      // Under attack.

@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kComplaints = 12;
 constexpr size_t kComplaintBytes = 600;
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
+constexpr size_t kSlowShare = 20;  // One of so many.
+constexpr size_t kSlowJobs = 12;   // That are told one by one.
 
 absl::Duration Quantile(std::vector<absl::Duration> values, double share) {
   if (values.empty()) return absl::ZeroDuration();
@@ -102,6 +104,10 @@ HonestAnswer HonestClients::DoOne(int client, int number, const HonestJob& job,
     ++count.wrong;
   } else if (status.ok()) {
     ++count.right;
+    effort.times.total = took;
+    tally.right.push_back(
+        {absl::StrCat(id, " ", KindName(job.kind), " ", job.work.name),
+         effort.times});
   } else if (absl::IsDeadlineExceeded(status)) {
     ++count.late;
   } else {
@@ -119,10 +125,22 @@ HonestAnswer HonestClients::DoOne(int client, int number, const HonestJob& job,
 
 HonestCount HonestClients::CountOf(bool disturbed) {
   MutexLock lock(mutex_);
-  const Tally& tally = disturbed ? disturbed_ : undisturbed_;
+  Tally& tally = disturbed ? disturbed_ : undisturbed_;
   HonestCount count = tally.count;
   count.p50 = Quantile(tally.took, 0.5);
   count.p99 = Quantile(tally.took, 0.99);
+  std::vector<Right>& right = tally.right;
+  std::stable_sort(right.begin(), right.end(),
+                   [](const Right& a, const Right& b) {
+                     return a.times.total > b.times.total;
+                   });
+  const size_t slow = (right.size() + kSlowShare - 1) / kSlowShare;
+  for (size_t i = 0; i < slow; ++i) count.slowest += right[i].times;
+  if (slow > 0) count.slowest /= static_cast<int64_t>(slow);
+  for (size_t i = 0; i < std::min(slow, kSlowJobs); ++i) {
+    count.slow_jobs.push_back(
+        absl::StrCat(right[i].name, ": ", TimesText(right[i].times)));
+  }
   return count;
 }
 

@@ -38,6 +38,9 @@ struct HonestCount {
   int64_t restarts = 0;  // Stages that a worker had to begin again.
   absl::Duration p50;    // Of all that were answered or late.
   absl::Duration p99;
+  // Of the slowest twentieth of those that were right, on average.
+  HonestTimes slowest;
+  std::vector<std::string> slow_jobs;   // The slowest few, slowest first.
   std::vector<std::string> complaints;  // The first few, of not right ones.
 
   int64_t jobs() const { return right + wrong + failed + late; }
@@ -69,9 +72,14 @@ class HonestClients {
     HonestJob job;
     HonestAnswer answer;
   };
+  struct Right {
+    std::string name;  // Of the job, for people.
+    HonestTimes times;
+  };
   struct Tally {
     HonestCount count;
     std::vector<absl::Duration> took;
+    std::vector<Right> right;
   };
 
   void Start(bool disturbed, absl::Time end);

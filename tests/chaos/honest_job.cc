@@ -42,8 +42,9 @@ bool IsFull(const absl::Status& status) {
 class UntilOver final : public client::WatchSink {
  public:
   UntilOver(absl::Time deadline, HonestEffort& effort)
-      : deadline_(deadline), effort_(effort) {}
+      : deadline_(deadline), effort_(effort), stages_(absl::Now()) {}
   void OnEvent(const v1::JobEvent& event) override {
+    stages_.OnEvent(event);
     if (!event.has_stage_started()) return;
     const v1::JobEvent::StageStarted& stage = event.stage_started();
     if (!started_.emplace(stage.name(), stage.target()).second) {
@@ -55,12 +56,20 @@ class UntilOver final : public client::WatchSink {
     return absl::Now() < deadline_ ? absl::OkStatus()
                                    : absl::DeadlineExceededError("too late");
   }
+  const StageTimes& stages() const { return stages_; }
 
  private:
   const absl::Time deadline_;
   HonestEffort& effort_;
   std::set<std::pair<std::string, int>> started_;
+  StageTimes stages_;
 };
+
+// Since `since`, which becomes the present moment.
+absl::Duration Lap(absl::Time& since) {
+  const absl::Time now = absl::Now();
+  return now - std::exchange(since, now);
+}
 
 absl::StatusOr<HonestAnswer> Upload(const HonestJob& job,
                                     const std::string& folder,
@@ -114,6 +123,8 @@ absl::StatusOr<HonestAnswer> DoJobOnce(const HonestJob& job,
                                        absl::Time deadline,
                                        HonestEffort& effort, FileSystem& files,
                                        Clock& clock) {
+  HonestTimes& times = effort.times = HonestTimes();
+  absl::Time since = absl::Now();
   client::ConnectionOptions options;
   options.grpc_target = service.address;
   options.shown = service.address;
@@ -121,14 +132,21 @@ absl::StatusOr<HonestAnswer> DoJobOnce(const HonestJob& job,
   const auto connection =
       client::NewConnection(std::move(options), files, clock);
   if (job.kind == Kind::kUpload) {
-    return Upload(job, service.folder, files, *connection);
+    absl::StatusOr<HonestAnswer> answer =
+        Upload(job, service.folder, files, *connection);
+    times.prepare = Lap(since);
+    return answer;
   }
   EK_ASSIGN_OR_RETURN(
       const v1::CreateJobRequest request,
       RequestOf(job, service.folder, request_id, files, *connection));
+  times.prepare = Lap(since);
   EK_ASSIGN_OR_RETURN(v1::Job created, connection->CreateJob(request));
+  times.create = Lap(since);
   UntilOver sink(deadline, effort);
   const absl::Status watched = connection->Watch(created.id(), 0, sink);
+  since = absl::Now();
+  sink.stages().Get(since, times);
   if (absl::IsDeadlineExceeded(watched)) {
     connection->CancelJob(created.id()).IgnoreError();
   }
@@ -142,9 +160,10 @@ absl::StatusOr<HonestAnswer> DoJobOnce(const HonestJob& job,
   HonestAnswer answer;
   if (job.kind == Kind::kInspect) {
     answer.description = over.description();
-    return answer;
+  } else {
+    EK_ASSIGN_OR_RETURN(answer.report, connection->GetReport(created.id(), 0));
   }
-  EK_ASSIGN_OR_RETURN(answer.report, connection->GetReport(created.id(), 0));
+  times.fetch = Lap(since);
   return answer;
 }
 
@@ -164,6 +183,20 @@ std::vector<Work> HonestWork(const std::string& source,
   // with.
   for (Work& work : all) work.limit = work.name == "resnet8_int8" ? 2 : 8;
   return all;
+}
+
+std::string KindName(HonestJob::Kind kind) {
+  switch (kind) {
+    case Kind::kInspect:
+      return "inspect";
+    case Kind::kProfile:
+      return "profile";
+    case Kind::kValidate:
+      return "validate";
+    case Kind::kUpload:
+      return "upload";
+  }
+  return "";
 }
 
 HonestJob NextJob(const std::vector<Work>& work, int client, int number,

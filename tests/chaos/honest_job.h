@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
+#include "tests/chaos/honest_times.h"
 #include "tests/chaos/requests.h"
 
 namespace edgekiln::chaos {
@@ -41,9 +42,13 @@ struct HonestAnswer {
 
 // How a job went until it was answered.
 struct HonestEffort {
-  int refusals = 0;  // Told to come again, or nobody was there.
-  int restarts = 0;  // Stages that a worker had to begin again.
+  int refusals = 0;   // Told to come again, or nobody was there.
+  int restarts = 0;   // Stages that a worker had to begin again.
+  HonestTimes times;  // Of the last try, but for `total`.
 };
+
+// "inspect", "profile", "validate", "upload".
+std::string KindName(HonestJob::Kind kind);
 
 // The networks that clients have.
 std::vector<Work> HonestWork(const std::string& source,

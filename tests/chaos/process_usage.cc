@@ -54,7 +54,7 @@ absl::StatusOr<Usage> UsageOf(pid_t process) {
   return usage;
 }
 
-int64_t RssOfTrees(const std::vector<pid_t>& roots) {
+std::vector<pid_t> ProcessesBelow(const std::vector<pid_t>& roots) {
   std::map<pid_t, std::vector<pid_t>> children;
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc", error), end;
@@ -68,15 +68,24 @@ int64_t RssOfTrees(const std::vector<pid_t>& roots) {
       break;
     }
   }
-  int64_t bytes = 0;
+  std::vector<pid_t> found;
   std::vector<pid_t> open = roots;
   while (!open.empty()) {
-    const pid_t process = open.back();
+    const std::vector<pid_t>& below = children[open.back()];
     open.pop_back();
+    found.insert(found.end(), below.begin(), below.end());
+    open.insert(open.end(), below.begin(), below.end());
+  }
+  return found;
+}
+
+int64_t RssOfTrees(const std::vector<pid_t>& roots) {
+  std::vector<pid_t> all = ProcessesBelow(roots);
+  all.insert(all.end(), roots.begin(), roots.end());
+  int64_t bytes = 0;
+  for (const pid_t process : all) {
     const absl::StatusOr<Usage> usage = UsageOf(process);
     if (usage.ok()) bytes += usage->rss_bytes;
-    const std::vector<pid_t>& below = children[process];
-    open.insert(open.end(), below.begin(), below.end());
   }
   return bytes;
 }

@@ -24,6 +24,10 @@ struct Usage {
 // From /proc. NOT_FOUND if there is no such process, or it has ended.
 absl::StatusOr<Usage> UsageOf(pid_t process);
 
+// What these processes have started, and what that has, as far as it still
+// runs. Without the roots.
+std::vector<pid_t> ProcessesBelow(const std::vector<pid_t>& roots);
+
 // Memory of these processes and all that descend from them, as far as they
 // still run. What they share counts for each.
 int64_t RssOfTrees(const std::vector<pid_t>& roots);

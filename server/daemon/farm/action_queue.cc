@@ -15,7 +15,7 @@ ActionQueue::ActionQueue(int threads) {
   }
 }
 
-bool ActionQueue::Post(uint64_t key, std::function<void()> action) {
+bool ActionQueue::Post(uint64_t key, std::function<void()>&& action) {
   if (threads_.empty()) return false;
   {
     MutexLock lock(mutex_);

@@ -25,9 +25,9 @@ class ActionQueue {
   explicit ActionQueue(int threads);
   ~ActionQueue() { Stop(); }
 
-  // False, and nothing is done, without threads and after Stop(): the caller
-  // runs it. Never waits.
-  bool Post(uint64_t key, std::function<void()> action);
+  // False, and `action` is left as it is, without threads and after Stop(): the
+  // caller runs it. Never waits.
+  bool Post(uint64_t key, std::function<void()>&& action);
 
   // Returns once everything posted has run.
   void Stop();

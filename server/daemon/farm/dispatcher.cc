@@ -26,7 +26,7 @@ Dispatcher::Dispatcher(DispatcherOptions options, Clock& clock, Logger& log)
 void Dispatcher::Flush(Actions& actions) {
   Actions left;
   for (auto& [lease_id, action] : actions) {
-    if (!callbacks_.Post(lease_id, action)) {
+    if (!callbacks_.Post(lease_id, std::move(action))) {
       left.emplace_back(lease_id, std::move(action));
     }
   }
@@ -51,6 +51,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
         stopped_ || !status.ok()) {
       Complete(id, stopped_ ? ShuttingDown() : std::move(status), actions);
     } else {
+      LeaveOutQuarantined(options_.quarantine, lease.request);
       queue_.Push(id, lease.request.owner, lease.request.role, lease.queued);
       Assign(actions);
     }
@@ -142,12 +143,17 @@ void Dispatcher::Complete(uint64_t lease_id,
   queue_.Remove(lease_id);
   if (outcome.ok()) {
     recent_.Add(StageKind(it->second.request.stage), outcome->elapsed);
+    for (size_t i = 0; i < outcome->next.size(); ++i) {
+      recent_.Add(StageKind(it->second.request.next[i].stage),
+                  outcome->next[i].elapsed);
+    }
   }
   resting_.erase(lease_id);
   workers_.LetGo(lease_id);
-  actions.emplace_back(lease_id,
-                       [done = std::move(it->second.callbacks.done),
-                        outcome = std::move(outcome)] { done(outcome); });
+  actions.emplace_back(lease_id, [done = std::move(it->second.callbacks.done),
+                                  outcome = std::move(outcome)]() mutable {
+    done(std::move(outcome));
+  });
   leases_.erase(it);
 }
 
@@ -269,7 +275,16 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
     *out.add_inputs() = input;
   }
   out.set_timeout_ms(absl::ToInt64Milliseconds(options_.lease_timeout));
-  workers_.Find(worker_id)->link->Send(message);
+  out.set_background(lease.request.owner.job_class == v1::BATCH);
+  const ConnectedWorker& worker = *workers_.Find(worker_id);
+  if (!lease.with_next) lease.request.next.clear();
+  for (const LeaseRequest::Next& next : lease.request.next) {
+    if (!worker.HasRole(next.role)) break;
+    v1::DaemonMessage::Lease::Next& follows = *out.add_next();
+    *follows.mutable_options() = next.options;
+    follows.mutable_inputs()->Assign(next.inputs.begin(), next.inputs.end());
+  }
+  worker.link->Send(message);
   lease.told.Clear();
   if (lease.callbacks.leased) {
     actions.emplace_back(lease_id, lease.callbacks.leased);
@@ -285,7 +300,10 @@ void Dispatcher::Tick() {
         options_.heartbeat * options_.missed_heartbeats;
     // A worker that neither answers nor ends an overdue lease is as good as
     // lost: its slot would stay occupied.
-    const absl::Duration overdue = options_.lease_timeout + silence;
+    const auto overdue = [&](const Lease& lease) {
+      const auto stages = static_cast<double>(1 + lease.request.next.size());
+      return options_.lease_timeout * stages + silence;
+    };
     std::map<uint64_t, uint64_t> lost;  // Worker to the lease to blame.
     for (auto& [id, worker] : workers_.all()) {
       for (auto it = worker.draining.begin(); it != worker.draining.end();) {
@@ -297,7 +315,8 @@ void Dispatcher::Tick() {
         continue;
       }
       for (const auto& [lease_id, token] : worker.leases) {
-        if (now - leases_.at(lease_id).leased > overdue) lost[id] = lease_id;
+        const Lease& lease = leases_.at(lease_id);
+        if (now - lease.leased > overdue(lease)) lost[id] = lease_id;
       }
     }
     for (const auto& [id, culprit] : lost) {

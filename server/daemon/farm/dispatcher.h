@@ -67,8 +67,7 @@ struct DispatcherOptions {
   int callback_threads = 0;
   // The result that a worker has uploaded, or sent together with its outputs,
   // which are stored. Empty: no worker may.
-  std::function<absl::StatusOr<v1::StageResult>(
-      const v1::WorkerMessage::Result&)>
+  std::function<absl::StatusOr<v1::StageResult>(v1::WorkerMessage::Result)>
       take_result;
   // Must outlive the dispatcher; null: nothing is quarantined.
   Quarantine* quarantine = nullptr;
@@ -99,7 +98,7 @@ class Dispatcher : public LeaseSource {
   absl::StatusOr<uint64_t> Connect(const v1::WorkerMessage::Hello& hello,
                                    WorkerLink* link,
                                    v1::DaemonMessage::Welcome welcome = {});
-  void Receive(uint64_t worker, const v1::WorkerMessage& message);
+  void Receive(uint64_t worker, v1::WorkerMessage message);
   // Idempotent. Its leases are queued again. Never waits for callbacks.
   void Disconnect(uint64_t worker);
 
@@ -133,6 +132,9 @@ class Dispatcher : public LeaseSource {
     RetryRecord retries;
     uint64_t failed_on = kNoWorker;  // The last worker it failed on.
     int64_t lost_with = 0;  // Leases that were lost with it, itself included.
+    // Its worker executes those that follow, too. One that has failed goes
+    // alone, so that it is known which stage fails.
+    bool with_next = true;
     // 0: queued, resting, or its result is being taken.
     uint64_t worker = 0;
     uint64_t token = 0;
@@ -161,10 +163,12 @@ class Dispatcher : public LeaseSource {
   void OnProgress(const ConnectedWorker& worker,
                   const v1::WorkerMessage::Progress& progress, Actions& actions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnResult(uint64_t worker_id, const v1::WorkerMessage::Result& result,
+  void OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
                 Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<v1::StageResult> Take(v1::WorkerMessage::Result sent) const;
+  void TakeNext(v1::WorkerMessage::Result& sent, LeaseOutcome& outcome) const;
   // Gets `outcome` from `sent`, outside of the lock.
-  void TakeResult(uint64_t worker_id, const v1::WorkerMessage::Result& sent,
+  void TakeResult(uint64_t worker_id, v1::WorkerMessage::Result sent,
                   LeaseOutcome outcome);
   void Succeed(uint64_t lease_id, uint64_t worker_id, LeaseOutcome outcome,
                Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

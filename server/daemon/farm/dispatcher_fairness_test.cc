@@ -138,6 +138,18 @@ TEST_F(DispatcherFairnessTest, APromotedLeaseLeavesTheOthersBehind) {
   EXPECT_EQ(Given(1), shared);
 }
 
+// As others see it: a stage that somebody joined is no longer BATCH.
+TEST_F(DispatcherFairnessTest, OnlyBatchLeasesGiveWayToOtherProcesses) {
+  Connect(4);
+  Submit(v1::BATCH, "night", "b");
+  Submit(v1::CI, "ci", "a");
+  Submit(v1::INTERACTIVE, "me", "i");
+  ASSERT_EQ(link_.leases.size(), 3u);
+  EXPECT_TRUE(link_.leases[0].background());
+  EXPECT_FALSE(link_.leases[1].background());
+  EXPECT_FALSE(link_.leases[2].background());
+}
+
 // An INTERACTIVE lease finds a slot though long ones of CI hold the others.
 TEST_F(DispatcherFairnessTest, ASlotIsReservedWhileSomebodyIsThere) {
   Connect(2);

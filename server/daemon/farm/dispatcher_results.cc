@@ -44,7 +44,7 @@ v1::QuarantinedStage Quarantined(const LeaseRequest& request, int failures,
 
 }  // namespace
 
-void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
+void Dispatcher::Receive(uint64_t worker_id, v1::WorkerMessage message) {
   Actions actions;
   {
     MutexLock lock(mutex_);
@@ -58,7 +58,7 @@ void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
     if (message.has_progress()) {
       OnProgress(*worker, message.progress(), actions);
     } else if (message.has_result()) {
-      OnResult(worker_id, message.result(), actions);
+      OnResult(worker_id, std::move(*message.mutable_result()), actions);
       Assign(actions);
     } else if (message.has_hello()) {
       // Its compilers have changed; nothing else of it does.
@@ -93,8 +93,7 @@ void Dispatcher::OnProgress(const ConnectedWorker& worker,
                         value = std::move(value)] { callback(value); });
 }
 
-void Dispatcher::OnResult(uint64_t worker_id,
-                          const v1::WorkerMessage::Result& result,
+void Dispatcher::OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
                           Actions& actions) {
   ConnectedWorker& worker = *workers_.Find(worker_id);
   const uint64_t lease_id = result.lease_id();
@@ -123,37 +122,72 @@ void Dispatcher::OnResult(uint64_t worker_id,
   LeaseOutcome outcome;
   outcome.elapsed = clock_.Monotonic() - lease.leased;
   outcome.cpu_seconds = result.cpu_seconds();
-  if (result.has_stored_result() || result.outputs_size() > 0) {
+  if (result.has_stored_result() || result.outputs_size() > 0 ||
+      result.next_size() > 0) {
     // Shared, as what is posted must be copyable.
-    auto sent = std::make_shared<const v1::WorkerMessage::Result>(result);
+    auto sent = std::make_shared<v1::WorkerMessage::Result>(std::move(result));
     actions.emplace_back(lease_id,
                          [this, worker_id, sent = std::move(sent), outcome] {
-                           TakeResult(worker_id, *sent, outcome);
+                           TakeResult(worker_id, std::move(*sent), outcome);
                          });
     return;
   }
-  outcome.result = result.result();
+  outcome.result = std::move(*result.mutable_result());
   Succeed(lease_id, worker_id, std::move(outcome), actions);
 }
 
-void Dispatcher::TakeResult(uint64_t worker_id,
-                            const v1::WorkerMessage::Result& sent,
+absl::StatusOr<v1::StageResult> Dispatcher::Take(
+    v1::WorkerMessage::Result sent) const {
+  if (!sent.has_stored_result() && sent.outputs().empty()) {
+    return std::move(*sent.mutable_result());
+  }
+  if (options_.take_result) return options_.take_result(std::move(sent));
+  return absl::UnimplementedError("results are not taken with blobs");
+}
+
+// What cannot be taken is left out, with what follows: it has leases of its
+// own.
+void Dispatcher::TakeNext(v1::WorkerMessage::Result& sent,
+                          LeaseOutcome& outcome) const {
+  for (v1::WorkerMessage::Result& next : *sent.mutable_next()) {
+    if (next.has_infra_error()) return;
+    const double cpu_seconds = next.cpu_seconds();
+    const absl::Duration elapsed = absl::Seconds(next.seconds());
+    absl::StatusOr<v1::StageResult> result = Take(std::move(next));
+    if (!result.ok()) {
+      log_.Warning("a stage that followed another one is done again: ",
+                   result.status().message());
+      return;
+    }
+    LeaseOutcome& made = outcome.next.emplace_back();
+    made.result = *std::move(result);
+    made.cpu_seconds = cpu_seconds;
+    made.elapsed = std::clamp(elapsed, absl::ZeroDuration(), outcome.elapsed);
+    outcome.elapsed -= made.elapsed;
+  }
+}
+
+void Dispatcher::TakeResult(uint64_t worker_id, v1::WorkerMessage::Result sent,
                             LeaseOutcome outcome) {
-  absl::StatusOr<v1::StageResult> result =
-      options_.take_result
-          ? options_.take_result(sent)
-          : absl::UnimplementedError("results are not taken with blobs");
   const uint64_t lease_id = sent.lease_id();
+  const uint64_t token = sent.fencing_token();
+  v1::WorkerMessage::Result next;
+  next.mutable_next()->Swap(sent.mutable_next());
+  absl::StatusOr<v1::StageResult> result = Take(std::move(sent));
+  if (result.ok()) TakeNext(next, outcome);
   Actions actions;
   {
     MutexLock lock(mutex_);
     const auto lease = leases_.find(lease_id);
     // It may have been cancelled meanwhile.
-    if (lease == leases_.end() || lease->second.token != sent.fencing_token()) {
+    if (lease == leases_.end() || lease->second.token != token) {
       return;
     }
     if (result.ok()) {
       outcome.result = *std::move(result);
+      if (outcome.next.size() > lease->second.request.next.size()) {
+        outcome.next.resize(lease->second.request.next.size());
+      }
       Succeed(lease_id, worker_id, std::move(outcome), actions);
     } else {
       OnError(lease_id, worker_id, ErrorToProto(result.status()), actions);
@@ -202,6 +236,7 @@ void Dispatcher::Follow(uint64_t lease_id, const RetryRecord::Verdict& verdict,
                         const absl::Status& why, Actions& actions) {
   Lease& lease = leases_.at(lease_id);
   lease.worker = kNoWorker;
+  lease.with_next = false;
   lease.queued = clock_.Monotonic();
   log_.Warning("stage ", lease.request.stage, " (lease ", lease_id,
                ") failed: ", why.message());

@@ -194,6 +194,27 @@ TEST_F(DispatcherRetryTest, TheSecondIdenticalCrashQuarantines) {
   EXPECT_EQ(again.reason(), "ok");
 }
 
+TEST_F(DispatcherRetryTest, WhatIsQuarantinedGoesWithNoChain) {
+  const Worker worker = Connect();
+  Submit("bad");
+  Fail(worker, "STAGE_CRASHED", "signal 11");
+  Fail(worker, "STAGE_CRASHED", "signal 11");
+  LeaseRequest request;
+  request.key = DigestOf("good").hash;
+  request.stage = "tile";
+  request.options.mutable_tile();
+  for (const std::string name : {"good too", "", "bad", "behind it"}) {
+    LeaseRequest::Next& next = request.next.emplace_back();
+    if (!name.empty()) next.key = DigestOf(name).hash;
+    next.stage = "tile";
+    next.options.mutable_tile();
+  }
+  LeaseCallbacks callbacks;
+  callbacks.done = [](const absl::StatusOr<LeaseOutcome>&) {};
+  dispatcher_->Submit(std::move(request), std::move(callbacks));
+  EXPECT_EQ(worker.last().next_size(), 2);
+}
+
 TEST_F(DispatcherRetryTest, DifferentCrashesAreCountedApart) {
   const Worker worker = Connect();
   Outcome& outcome = Submit("bad");

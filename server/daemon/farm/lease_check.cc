@@ -1,5 +1,7 @@
 #include "server/daemon/farm/lease_check.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 
@@ -17,6 +19,10 @@ absl::Status CheckLease(const LeaseRequest& request,
   for (const v1::BlobRef& input : request.inputs) {
     bytes += input.ByteSizeLong();
   }
+  for (const LeaseRequest::Next& next : request.next) {
+    bytes += next.options.ByteSizeLong();
+    for (const v1::BlobRef& input : next.inputs) bytes += input.ByteSizeLong();
+  }
   if (bytes > kMaxLeaseBytes) {
     return MakeError(
         absl::StatusCode::kResourceExhausted,
@@ -31,6 +37,16 @@ absl::Status CheckLease(const LeaseRequest& request,
   }
   if (quarantine == nullptr || request.key.empty()) return absl::OkStatus();
   return quarantine->Check(request.key);
+}
+
+void LeaveOutQuarantined(const Quarantine* quarantine, LeaseRequest& request) {
+  if (quarantine == nullptr) return;
+  const auto first = std::find_if(request.next.begin(), request.next.end(),
+                                  [&](const LeaseRequest::Next& next) {
+                                    return !next.key.empty() &&
+                                           !quarantine->Check(next.key).ok();
+                                  });
+  request.next.erase(first, request.next.end());
 }
 
 }  // namespace edgekiln::server

@@ -14,6 +14,10 @@ namespace edgekiln::server {
 absl::Status CheckLease(const LeaseRequest& request,
                         const Quarantine* quarantine);
 
+// Cuts request.next before the first stage that is quarantined: its failures
+// are those of a lease of its own. `quarantine` may be null.
+void LeaveOutQuarantined(const Quarantine* quarantine, LeaseRequest& request);
+
 }  // namespace edgekiln::server
 
 #endif  // EK_SERVER_DAEMON_FARM_LEASE_CHECK_H_

@@ -1,6 +1,7 @@
 #include "server/daemon/farm/sent_result.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -58,22 +59,21 @@ absl::Status StoreOutputs(cache::BlobStore& blobs,
   for (int i = 0; i < sent.outputs_size(); ++i) {
     EK_ASSIGN_OR_RETURN(const Digest digest,
                         FromProto(sent.result().outputs(i).digest()));
-    if (!cache::VerifyDigest(digest, sent.outputs(i)).ok()) {
-      return NotItsOutputs(sent);
-    }
-    EK_RETURN_IF_ERROR(blobs.PutBuffered(digest, sent.outputs(i)),
-                       "storing outputs");
+    const absl::Status stored = blobs.PutBuffered(digest, sent.outputs(i));
+    // The store has hashed them; once is enough.
+    if (absl::IsInvalidArgument(stored)) return NotItsOutputs(sent);
+    EK_RETURN_IF_ERROR(stored, "storing outputs");
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<v1::StageResult> TakeSentResult(
-    cache::BlobStore& blobs, const v1::WorkerMessage::Result& sent) {
+absl::StatusOr<v1::StageResult> TakeSentResult(cache::BlobStore& blobs,
+                                               v1::WorkerMessage::Result sent) {
   if (sent.has_stored_result()) return ReadStored(blobs, sent.stored_result());
   EK_RETURN_IF_ERROR(StoreOutputs(blobs, sent));
-  return sent.result();
+  return std::move(*sent.mutable_result());
 }
 
 }  // namespace edgekiln::server

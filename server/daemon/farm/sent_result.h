@@ -14,8 +14,8 @@ namespace edgekiln::server {
 // RESOURCE_EXHAUSTED (larger than kMaxStoredResultBytes), DATA_LOSS (no
 // StageResult, or outputs that are not its own), INVALID_ARGUMENT (no digest);
 // those of the store.
-absl::StatusOr<v1::StageResult> TakeSentResult(
-    cache::BlobStore& blobs, const v1::WorkerMessage::Result& sent);
+absl::StatusOr<v1::StageResult> TakeSentResult(cache::BlobStore& blobs,
+                                               v1::WorkerMessage::Result sent);
 
 }  // namespace edgekiln::server
 

@@ -160,7 +160,9 @@ class WorkersService final : public v1::Workers::Service {
     EK_ASSIGN_OR_RETURN(
         const uint64_t worker,
         dispatcher_.Connect(message.hello(), &link, std::move(welcome)));
-    while (stream.Read(&message)) dispatcher_.Receive(worker, message);
+    while (stream.Read(&message)) {
+      dispatcher_.Receive(worker, std::move(message));
+    }
     dispatcher_.Disconnect(worker);
     return link.why();
   }

@@ -13,6 +13,7 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "google/protobuf/stubs/common.h"
 #include "google/protobuf/util/json_util.h"
+#include "server/daemon/http/json_shape.h"
 
 namespace edgekiln::server {
 namespace {
@@ -122,6 +123,7 @@ absl::StatusOr<std::unique_ptr<Message>> MakeRequest(
     const std::string& body) {
   std::unique_ptr<Message> message = NewMessage(*method.input_type());
   if (!body.empty()) {
+    EK_RETURN_IF_ERROR(CheckJsonShape(body));
     const auto parsed =
         google::protobuf::util::JsonStringToMessage(body, message.get());
     if (!parsed.ok()) {

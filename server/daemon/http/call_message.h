@@ -28,7 +28,7 @@ std::unique_ptr<google::protobuf::Message> NewMessage(
 // A request of `method`: what `body` says, as JSON unless it is empty, and then
 // `fields`, by name: numbers, texts, booleans and enums ("model-explorer" for
 // MODEL_EXPLORER), and lists of texts, which may come again. Errors:
-// INVALID_ARGUMENT, BAD_REQUEST.
+// INVALID_ARGUMENT, BAD_REQUEST, and REQUEST_TOO_LARGE of json_shape.h.
 absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeRequest(
     const google::protobuf::MethodDescriptor& method, const HttpFields& fields,
     const std::string& body);

@@ -312,6 +312,7 @@ void ActiveJob::TellPosition(int64_t position, int max_running,
 }
 
 v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
+  stages_->DropPrefetched();
   v1::Job job;
   {
     MutexLock lock(mutex_);

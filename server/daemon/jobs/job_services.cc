@@ -6,8 +6,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
+#include "server/daemon/fairness/paced_calls.h"
 #include "server/daemon/jobs/answer_cache.h"
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_watchers.h"
@@ -22,6 +24,22 @@ namespace {
 
 // Requests larger than this are parsed each time.
 constexpr size_t kMaxKnownBytes = 16 << 10;
+// Of a processor, for all lists of jobs together. A page of 1000 takes some
+// 10 ms.
+constexpr double kListShare = 0.1;
+constexpr int kMaxListsWaiting = 16;
+
+absl::Status TooManyLists() {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "TOO_MANY_LISTS",
+       .what = "too many calls wait for lists of jobs",
+       .limit = absl::StrCat(kMaxListsWaiting, " at once, ",
+                             kMaxListsWaiting / 2, " of one connection"),
+       .need = "one of them to end",
+       .fix = "try again in some seconds, with smaller pages"});
+}
 
 // Methods that editors and CI call all the time answer from memory; those who
 // watch take no threads.
@@ -66,11 +84,13 @@ class JobsService final : public HotJobs {
                         });
   }
 
-  grpc::Status ListJobs(grpc::ServerContext*,
+  grpc::Status ListJobs(grpc::ServerContext* context,
                         const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override {
     const Activity::Call call(activity_);
-    return ToGrpc(List(*request, *response));
+    absl::Status listed;
+    const auto list = [&] { listed = List(*request, *response); };
+    return ToGrpc(lists_.Run(context->peer(), list) ? listed : TooManyLists());
   }
 
   grpc::Status CancelJob(grpc::ServerContext*,
@@ -184,6 +204,7 @@ class JobsService final : public HotJobs {
   Activity& activity_;
   JobWatchers& watchers_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
+  PacedCalls lists_{kListShare, kMaxListsWaiting};
 };
 
 class ReportsService final : public HotReports {

@@ -27,18 +27,30 @@ struct LeaseOwner {
 };
 
 struct LeaseRequest {
+  // A short stage that the same worker may execute afterwards.
+  struct Next {
+    std::string key;  // Empty: not known before the stages before it are over.
+    std::string stage;
+    v1::WorkerRole role = v1::COMPILE_ROLE;
+    v1::StageOptions options;
+    std::vector<v1::BlobRef> inputs;  // As v1::DaemonMessage::Lease::Next's.
+  };
+
   LeaseOwner owner;   // The first who wanted it; the best class of all.
   std::string key;    // Of the stage; empty: it is never quarantined.
   std::string stage;  // For people: "tile".
   v1::WorkerRole role = v1::COMPILE_ROLE;
   v1::StageOptions options;
   std::vector<v1::BlobRef> inputs;
+  std::vector<Next> next;
 };
 
 struct LeaseOutcome {
   v1::StageResult result;  // A success, or a user error.
   absl::Duration elapsed;  // From lease to result.
   double cpu_seconds = 0;
+  // Of LeaseRequest::next, from the first one on: as many as were executed.
+  std::vector<LeaseOutcome> next = {};
 };
 
 // Called from any thread, without locks held.

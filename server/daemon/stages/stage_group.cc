@@ -17,6 +17,8 @@ std::function<void(const News&)> About(
 
 }  // namespace
 
+StageGroup::~StageGroup() { DropPrefetched(); }
+
 std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
   const StageId id = {.name = call.name, .target = call.target};
   StageEvents events;
@@ -45,6 +47,33 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
   return ticket;
 }
 
+void StageGroup::Prefetch(const std::vector<StageCall>& calls) {
+  {
+    MutexLock lock(mutex_);
+    if (!cancelled_.ok()) return;
+  }
+  StageRunner::Prefetched prefetched = runner_.Prefetch(calls, owner_);
+  bool cancelled = false;
+  {
+    MutexLock lock(mutex_);
+    cancelled = !cancelled_.ok();
+    prefetched_.erase(std::remove_if(prefetched_.begin(), prefetched_.end(),
+                                     [](const auto& p) { return p.expired(); }),
+                      prefetched_.end());
+    if (!prefetched.expired()) prefetched_.push_back(std::move(prefetched));
+  }
+  if (cancelled) DropPrefetched();
+}
+
+void StageGroup::DropPrefetched() {
+  std::vector<StageRunner::Prefetched> dropped;
+  {
+    MutexLock lock(mutex_);
+    dropped.swap(prefetched_);
+  }
+  for (const auto& prefetched : dropped) runner_.Drop(prefetched);
+}
+
 void StageGroup::OnSamples(const v1::JobEvent::Samples& samples) {
   if (hooks_.samples) hooks_.samples(samples);
 }
@@ -64,6 +93,7 @@ void StageGroup::Cancel(const absl::Status& why) {
     }
   }
   for (const auto& ticket : live) ticket->Cancel(why);
+  DropPrefetched();
 }
 
 }  // namespace edgekiln::server

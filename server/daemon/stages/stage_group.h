@@ -46,13 +46,19 @@ class StageGroup : public JobContext {
   StageGroup(StageRunner& runner, StageGroupHooks hooks, LeaseOwner owner = {})
       : runner_(runner), hooks_(std::move(hooks)), owner_(std::move(owner)) {}
 
+  ~StageGroup() override;  // As DropPrefetched().
+
   std::shared_ptr<PendingStage> Start(StageCall call) override;
   std::optional<v1::Compiler> FindCompiler(
       v1::CompilerFamily family, const std::string& program) override {
     return runner_.FindCompiler(family, program);
   }
+  void Prefetch(const std::vector<StageCall>& calls) override;
   void OnSamples(const v1::JobEvent::Samples& samples) override;
   void OnCounted(const v1::JobEvent::Counted& counted) override;
+
+  // What was prefetched and nobody has started is not executed any more.
+  void DropPrefetched();
 
   // Every stage that is not over, and every later one, ends with `why`. The
   // first call counts.
@@ -67,6 +73,7 @@ class StageGroup : public JobContext {
   std::vector<std::weak_ptr<StageTicket>> tickets_ ABSL_GUARDED_BY(mutex_);
   // Forget dead tickets at that many.
   size_t sweep_at_ ABSL_GUARDED_BY(mutex_) = 64;
+  std::vector<StageRunner::Prefetched> prefetched_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -100,6 +100,19 @@ void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
     encoder.Add(engine.decisions().type_url());
     encoder.Add(engine.decisions().value());
   }
+  // What came after results had been stored: the others keep their keys.
+  if (!recipe.round_trips() && recipe.host_rooms().empty() &&
+      !recipe.ports_stay()) {
+    return;
+  }
+  encoder.Add(recipe.round_trips());
+  encoder.BeginList(recipe.host_rooms_size());
+  for (const v1::TileRecipe::HostRoom& room : recipe.host_rooms()) {
+    encoder.Add(room.op());
+    encoder.Add(room.bytes_expr());
+    encoder.Add(room.code_bytes_expr());
+  }
+  encoder.Add(recipe.ports_stay());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::PartitionRecipe& recipe) {

@@ -381,6 +381,44 @@ TEST(StageKeyTest, EveryFieldOfEveryStageCounts) {
   EXPECT_GE(fields, 15);
 }
 
+// Fields of `part` and below whose values do not count, "tile.recipe.engines".
+void FindIgnored(const v1::StageOptions& options, Message& part,
+                 const std::string& path, std::vector<std::string>& ignored) {
+  const Descriptor& type = *part.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    const std::string name = path + std::string(field.name());
+    const std::string before = Key(options, {});
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      Change(part, field);
+      if (Key(options, {}) == before) ignored.push_back(name);
+    } else {
+      Message& below =
+          field.is_repeated()
+              ? *part.GetReflection()->AddMessage(&part, &field)
+              : *part.GetReflection()->MutableMessage(&part, &field);
+      FindIgnored(options, below, name + ".", ignored);
+    }
+    part.GetReflection()->ClearField(&part, &field);
+  }
+}
+
+// The same for messages in messages.
+TEST(StageKeyTest, EveryFieldAtAnyDepthCounts) {
+  const Descriptor& stages = *v1::StageOptions::descriptor();
+  std::vector<std::string> ignored;
+  for (int i = 0; i < stages.field_count(); ++i) {
+    const FieldDescriptor& stage = *stages.field(i);
+    v1::StageOptions options;
+    Message& part = *options.GetReflection()->MutableMessage(&options, &stage);
+    FindIgnored(options, part, std::string(stage.name()) + ".", ignored);
+  }
+  // A compiler counts by its files.
+  EXPECT_EQ(ignored,
+            (std::vector<std::string>{"build_firmware.compiler.program",
+                                      "build_firmware.compiler.version"}));
+}
+
 TEST(StageKeyTest, EveryFieldOfATransformCounts) {
   v1::StageOptions plain;
   plain.mutable_pack_outputs()->add_transforms();

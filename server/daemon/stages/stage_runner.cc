@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +11,7 @@
 #include "base/status_macros.h"
 #include "proto/convert.h"
 #include "server/daemon/fairness/job_class.h"
+#include "server/daemon/stages/stage_flight.h"
 #include "server/daemon/stages/stage_key.h"
 #include "server/stage_versions.h"
 #include "server/worker_limits.h"
@@ -29,110 +29,6 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
   }
 }
 
-// What a caller waits on. News reach it in two steps: Put() under the runner's
-// mutex, which decides their order, and Deliver() without it. Whoever finds the
-// ticket busy leaves what it has put to the thread that delivers.
-struct StageRunner::Ticket {
-  struct Started {};
-  struct Over {
-    absl::StatusOr<v1::StageResult> result;
-    v1::Report::Stage record;  // No name: not told as finished.
-  };
-  using News =
-      std::variant<Started, v1::StageProgress, v1::JobEvent::Waiting, Over>;
-
-  // Set by Start() before anybody else has the ticket.
-  std::string name;
-  StageEvents events;
-  std::shared_ptr<Flight> flight;
-  bool merged = false;
-
-  Mutex mutex;
-  CondVar changed;
-  // Set once, and left alone from then on.
-  std::optional<Over> over ABSL_GUARDED_BY(mutex);
-  WaitList waiting ABSL_GUARDED_BY(mutex);
-  std::vector<News> news ABSL_GUARDED_BY(mutex);
-  bool delivering ABSL_GUARDED_BY(mutex) = false;
-
-  // How the end of a flight looks to this one of those that waited for it.
-  Over End(absl::StatusOr<LeaseOutcome> outcome, bool hit) const {
-    if (!outcome.ok()) return {Annotate(outcome.status(), name), {}};
-    v1::Report::Stage how;
-    how.set_name(name);
-    how.set_cache(hit      ? v1::Report::Stage::HIT
-                  : merged ? v1::Report::Stage::MERGED
-                           : v1::Report::Stage::MISS);
-    if (!hit) how.set_seconds(absl::ToDoubleSeconds(outcome->elapsed));
-    if (!hit && !merged) how.set_cpu_seconds(outcome->cpu_seconds);
-    if (!outcome->result.has_error()) {
-      return {std::move(outcome->result), std::move(how)};
-    }
-    const absl::Status error = StatusFromProto(outcome->result.error());
-    return {Annotate(error, name), std::move(how)};
-  }
-
-  // One Over at most, the last of all.
-  void Put(News one) {
-    MutexLock lock(mutex);
-    news.push_back(std::move(one));
-  }
-
-  void Deliver() {
-    MutexLock lock(mutex);
-    if (delivering) return;
-    delivering = true;
-    while (!news.empty()) {
-      std::vector<News> batch;
-      batch.swap(news);
-      lock.Unlock();
-      for (News& one : batch) {
-        std::visit([this](auto& of_kind) { Tell(of_kind); }, one);
-      }
-      lock.Lock();
-    }
-    delivering = false;
-  }
-
-  void Tell(const Started&) {
-    if (events.started) events.started();
-  }
-  void Tell(const v1::StageProgress& progress) {
-    if (events.progress) events.progress(progress);
-  }
-  void Tell(const v1::JobEvent::Waiting& why) {
-    if (events.waiting) events.waiting(why);
-  }
-  void Tell(Over& end) {
-    if (events.warned && end.result.ok()) {
-      for (const std::string& text : end.result->warnings()) {
-        events.warned(text);
-      }
-    }
-    // First, so that whoever waits finds the event written.
-    if (events.finished && !end.record.name().empty()) {
-      events.finished(end.record);
-    }
-    MutexLock lock(mutex);
-    over = std::move(end);
-    WaitList waiters = std::move(waiting);
-    lock.Unlock();
-    changed.NotifyAll();
-    waiters.PostAll();
-  }
-};
-
-// One look-up or lease on its way, for everyone who wants its result.
-struct StageRunner::Flight {
-  std::string key;
-  StageCall call;
-  std::vector<std::shared_ptr<Ticket>> tickets;  // Guarded by runner's mutex.
-  bool leased = false;                           // As well: to a worker.
-  v1::JobEvent::Waiting waiting;                 // As well: since then.
-  uint64_t lease_id = 0;                         // As well.
-  LeaseOwner owner;                              // As well: its class.
-};
-
 class StageRunner::TicketHandle : public StageTicket {
  public:
   TicketHandle(StageRunner& runner, std::shared_ptr<Ticket> ticket)
@@ -143,7 +39,7 @@ class StageRunner::TicketHandle : public StageTicket {
 
   const absl::StatusOr<v1::StageResult>* Result() override {
     MutexLock lock(ticket_->mutex);
-    return ticket_->over.has_value() ? &ticket_->over->result : nullptr;
+    return ticket_->over.has_value() ? ticket_->over->result.get() : nullptr;
   }
 
   bool PostOnceOver(Executor::Work& work, Executor& executor) override {
@@ -156,7 +52,7 @@ class StageRunner::TicketHandle : public StageTicket {
   absl::StatusOr<v1::StageResult> Wait() override {
     MutexLock lock(ticket_->mutex);
     while (!ticket_->over.has_value()) ticket_->changed.Wait(lock);
-    return ticket_->over->result;
+    return *ticket_->over->result;
   }
 
   v1::Report::Stage Record() override {
@@ -219,7 +115,8 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   auto handle = std::make_shared<TicketHandle>(*this, ticket);
   const absl::StatusOr<std::string> key = KeyOf(call);
   if (!key.ok()) {
-    ticket->Put(Ticket::Over{Annotate(key.status(), call.name), {}});
+    ticket->Put(
+        Ticket::Over{FailedStage(Annotate(key.status(), call.name)), {}});
     ticket->Deliver();
     return handle;
   }
@@ -235,11 +132,13 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
       flight->owner = owner;
       mine = flight;
     } else {
-      if (GoesBefore(owner.job_class, flight->owner.job_class)) {
-        flight->owner.job_class = owner.job_class;
-        promoted = flight->lease_id;
+      Flight& leased = flight->head != nullptr ? *flight->head : *flight;
+      if (GoesBefore(owner.job_class, leased.owner.job_class)) {
+        leased.owner.job_class = owner.job_class;
+        promoted = leased.lease_id;
       }
-      ticket->merged = true;
+      // The first is the one that it is executed for.
+      ticket->merged = !flight->tickets.empty();
       // What the others know already.
       if (flight->leased) ticket->Put(Ticket::Started());
       if (!flight->waiting.reason().empty()) ticket->Put(flight->waiting);
@@ -264,25 +163,26 @@ cache::SharedStageResult StageRunner::Recall(const StageCall& call) {
 }
 
 void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
-  absl::StatusOr<v1::StageResult> stored = absl::NotFoundError("");
-  if (IsStored(flight->call)) stored = results_.Get(flight->key);
-  if (stored.ok() && !Holds(flight->call, *stored)) {
-    stored = absl::NotFoundError("of other sources");
-  }
-  if (stored.ok() || !absl::IsNotFound(stored.status())) {
-    absl::StatusOr<LeaseOutcome> outcome = LeaseOutcome();
-    if (stored.ok()) {
-      outcome->result = *std::move(stored);
-    } else {
-      outcome = stored.status();
+  Landed landed;
+  if (IsStored(flight->call)) landed.result = Stored(flight->call, flight->key);
+  if (landed.result != nullptr) {
+    How how = How::kHit;
+    if (landed.ok()) {
+      MutexLock lock(mutex_);
+      if (const auto cost = unclaimed_.Take(flight->key)) {
+        how = How::kClaimed;
+        landed.elapsed = cost->elapsed;
+        landed.cpu_seconds = cost->cpu_seconds;
+      }
     }
-    Land(flight, std::move(outcome), /*hit=*/true);
+    Land(flight, landed, how);
     return;
   }
   v1::JobClass asked = v1::JOB_CLASS_UNSPECIFIED;
   {
     MutexLock lock(mutex_);
-    if (flight->tickets.empty()) return;  // Given up during the look-up.
+    // Given up during the look-up.
+    if (flight->tickets.empty() && !flight->kept) return;
     asked = flight->owner.job_class;
   }
   const uint64_t id = Submit(flight);
@@ -291,7 +191,7 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   {
     MutexLock lock(mutex_);
     flight->lease_id = id;
-    abandoned = flight->tickets.empty();
+    abandoned = flight->tickets.empty() && !flight->kept;
     job_class = flight->owner.job_class;
   }
   if (abandoned) return leases_.Cancel(id);
@@ -310,6 +210,9 @@ void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
     MutexLock lock(mutex_);
     flight->leased = true;
     flight->waiting.Clear();
+    for (const auto& [call, next] : flight->next) {
+      if (next != nullptr) next->waiting.Clear();
+    }
     tickets = flight->tickets;
     for (const auto& ticket : tickets) ticket->Put(Ticket::Started());
   }
@@ -334,9 +237,32 @@ void StageRunner::OnWaiting(const std::shared_ptr<Flight>& flight,
     MutexLock lock(mutex_);
     flight->waiting = why;
     tickets = flight->tickets;
+    for (const auto& [call, next] : flight->next) {
+      if (next == nullptr) continue;
+      next->waiting = why;
+      tickets.insert(tickets.end(), next->tickets.begin(), next->tickets.end());
+    }
     for (const auto& ticket : tickets) ticket->Put(why);
   }
   DeliverAll(tickets);
+}
+
+// What the store has; null if nothing that is still what the stage would make.
+cache::SharedStageResult StageRunner::Stored(const StageCall& call,
+                                             const std::string& key) {
+  cache::SharedStageResult stored = results_.Recall(key);
+  if (stored == nullptr) {
+    absl::StatusOr<v1::StageResult> read = results_.Get(key);
+    if (absl::IsNotFound(read.status())) return nullptr;
+    stored = std::make_shared<const absl::StatusOr<v1::StageResult>>(
+        std::move(read));
+  }
+  return stored->ok() && !Holds(call, **stored) ? nullptr : stored;
+}
+
+bool StageRunner::IsAtHand(const StageCall& call, const std::string& key) {
+  const cache::SharedStageResult stored = Stored(call, key);
+  return stored != nullptr && stored->ok();
 }
 
 uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
@@ -346,6 +272,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
+  FindNext(flight, request);
   {
     MutexLock lock(mutex_);
     request.owner = flight->owner;
@@ -368,7 +295,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
            }});
 }
 
-absl::Status StageRunner::CheckOutcome(const Flight& flight,
+absl::Status StageRunner::CheckOutcome(const std::string& stage,
                                        const LeaseOutcome& outcome) {
   if (outcome.result.has_error() &&
       outcome.result.error().fault() != v1::ErrorDetail::USER) {
@@ -385,7 +312,7 @@ absl::Status StageRunner::CheckOutcome(const Flight& flight,
          .what = absl::StrCat(
              "the worker's result names an output that was not stored: '",
              output.role(), "'"),
-         .where = absl::StrCat("stage ", flight.call.name),
+         .where = absl::StrCat("stage ", stage),
          .need = digest.ToString()});
   }
   return absl::OkStatus();
@@ -413,63 +340,73 @@ absl::Status StageRunner::FindLostInput(const Flight& flight) {
 void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
                          absl::StatusOr<LeaseOutcome> outcome) {
   if (outcome.ok()) {
-    if (absl::Status status = CheckOutcome(*flight, *outcome); !status.ok()) {
-      outcome = std::move(status);
-    }
+    absl::Status status = CheckOutcome(flight->call.name, *outcome);
+    if (!status.ok()) outcome = std::move(status);
   }
+  std::vector<LeaseOutcome> next;
   if (outcome.ok()) {
-    if (IsOverWorkerLimit(outcome->result.error())) {
-      Land(flight, std::move(outcome), /*hit=*/false);
-      return;
+    next = std::exchange(outcome->next, {});
+    if (!IsOverWorkerLimit(outcome->result.error())) {
+      Store(flight->call, flight->key, outcome->result);
     }
-    outcome->result.set_read_version(
-        versions_.Read(flight->call.options.options_case(), outcome->result));
-    const absl::Status stored = IsStored(flight->call)
-                                    ? results_.Put(flight->key, outcome->result)
-                                    : absl::OkStatus();
-    // The result is right all the same; it will be computed again some day.
-    if (!stored.ok()) log_.Error("storing a result: ", stored.message());
   } else if (!absl::IsCancelled(outcome.status())) {
     if (absl::Status lost = FindLostInput(*flight); !lost.ok()) {
       outcome = std::move(lost);
     }
   }
-  Land(flight, std::move(outcome), /*hit=*/false);
+  const Landed landed(std::move(outcome));
+  // Whoever goes on with the result finds what was executed with it.
+  OnNextDone(*flight, landed, std::move(next));
+  Land(flight, landed, How::kExecuted);
+}
+
+void StageRunner::Store(const StageCall& call, const std::string& key,
+                        v1::StageResult& result) {
+  result.set_read_version(versions_.Read(call.options.options_case(), result));
+  if (!IsStored(call)) return;
+  const absl::Status stored = results_.Put(key, result);
+  // The result is right all the same; it will be computed again some day.
+  if (!stored.ok()) log_.Error("storing a result: ", stored.message());
 }
 
 void StageRunner::Land(const std::shared_ptr<Flight>& flight,
-                       absl::StatusOr<LeaseOutcome> outcome, bool hit) {
+                       const Landed& landed, How how) {
   std::vector<std::shared_ptr<Ticket>> tickets;
+  bool untold = false;
   {
     MutexLock lock(mutex_);
     tickets.swap(flight->tickets);
-    const auto it = flights_.find(flight->key);
-    if (it != flights_.end() && it->second == flight) flights_.erase(it);
+    untold = landed.ok() && how != How::kHit && !flight->leased;
+    if (tickets.empty() && landed.ok() && how == How::kExecuted &&
+        (flight->prefetched || flight->head != nullptr)) {
+      unclaimed_.Add(flight->key, {landed.elapsed, landed.cpu_seconds});
+    }
+    Forget(*flight);
   }
-  CountLanding(flight->call.name, outcome, hit,
+  CountLanding(flight->call.name, landed, how,
                static_cast<int64_t>(tickets.size()));
   // Nobody else has any news for them now.
-  for (size_t i = 0; i < tickets.size(); ++i) {
-    const bool last = i + 1 == tickets.size();
-    Ticket& ticket = *tickets[i];
-    ticket.Put(ticket.End(last ? std::move(outcome) : outcome, hit));
-    ticket.Deliver();
+  for (const std::shared_ptr<Ticket>& ticket : tickets) {
+    if (untold) ticket->Put(Ticket::Started());
+    ticket->Put(ticket->End(landed, how));
+    ticket->Deliver();
   }
 }
 
-void StageRunner::CountLanding(const std::string& name,
-                               const absl::StatusOr<LeaseOutcome>& outcome,
-                               bool hit, int64_t askers) {
+void StageRunner::CountLanding(const std::string& name, const Landed& landed,
+                               How how, int64_t askers) {
   v1::DaemonStatus::Stage more;
-  if (!outcome.ok()) {
+  if (!landed.ok()) {
     more.set_failed(askers);
-  } else if (hit) {
+  } else if (how == How::kHit) {
     more.set_hit(askers);
+  } else if (how == How::kClaimed) {  // It was counted when it was executed.
+    more.set_joined(std::max<int64_t>(askers - 1, 0));
   } else {
     more.set_executed(1);
     more.set_joined(std::max<int64_t>(askers - 1, 0));
-    more.set_cpu_seconds(outcome->cpu_seconds);
-    more.set_wall_seconds(absl::ToDoubleSeconds(outcome->elapsed));
+    more.set_cpu_seconds(landed.cpu_seconds);
+    more.set_wall_seconds(absl::ToDoubleSeconds(landed.elapsed));
   }
   counts_.Add(name, more);
 }
@@ -484,13 +421,15 @@ void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
         std::find(flight.tickets.begin(), flight.tickets.end(), ticket);
     if (it == flight.tickets.end()) return;  // It is landing just now.
     flight.tickets.erase(it);
-    ticket->Put(Ticket::Over{why, {}});
-    if (flight.tickets.empty()) {
-      lease_id = flight.lease_id;
-      const auto found = flights_.find(flight.key);
-      if (found != flights_.end() && found->second.get() == &flight) {
-        flights_.erase(found);
-      }
+    ticket->Put(Ticket::Over{FailedStage(why), {}});
+    // What goes with another's lease is executed all the same, as long as
+    // anybody wants that.
+    Flight& leased = flight.head != nullptr ? *flight.head : flight;
+    const bool ends =
+        flight.head != nullptr ? !IsWanted(leased) : flight.tickets.empty();
+    if (ends && !leased.kept) {
+      lease_id = leased.lease_id;
+      Forget(leased);
     }
   }
   v1::DaemonStatus::Stage cancelled;

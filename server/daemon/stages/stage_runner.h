@@ -22,6 +22,7 @@
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "server/daemon/stages/lease_source.h"
+#include "server/daemon/stages/stage_chains.h"
 #include "server/daemon/stages/stage_counts.h"
 #include "server/job_context.h"
 #include "server/stage_versions.h"
@@ -58,7 +59,12 @@ class StageTicket : public PendingStage {
 };
 
 class StageRunner {
+  struct Flight;
+
  public:
+  // A lease for stages that nobody has started yet.
+  using Prefetched = std::weak_ptr<Flight>;
+
   // All must outlive the runner and its tickets.
   StageRunner(cache::StageResultStore& results, cache::BlobStore& blobs,
               LeaseSource& leases, Logger& log,
@@ -69,6 +75,14 @@ class StageRunner {
   // forward if its own class goes before theirs.
   std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events,
                                      const LeaseOwner& owner = {});
+
+  // Has those executed that are neither stored nor on their way, in one lease
+  // as far as they are short. The first who starts one of them is told that it
+  // was executed for it. Null: there are none.
+  Prefetched Prefetch(const std::vector<StageCall>& calls,
+                      const LeaseOwner& owner);
+  // They need not be executed any more, unless somebody has started one.
+  void Drop(const Prefetched& prefetched);
 
   // As LeaseSource::FindCompiler().
   std::optional<v1::Compiler> FindCompiler(v1::CompilerFamily family,
@@ -85,14 +99,20 @@ class StageRunner {
   StageCounts& counts() { return counts_; }
 
  private:
+  struct Landed;
   struct Ticket;
-  struct Flight;
   class TicketHandle;
+  // How a result was come by. CLAIMED: executed before anybody asked for it.
+  enum class How { kExecuted, kClaimed, kHit };
 
   absl::StatusOr<std::string> KeyOf(const StageCall& call) const;
   // Whether a stored result is still what the stage would compute.
   bool Holds(const StageCall& call, const v1::StageResult& result) const;
   void Launch(const std::shared_ptr<Flight>& flight);
+  cache::SharedStageResult Stored(const StageCall& call,
+                                  const std::string& key);
+  bool IsAtHand(const StageCall& call, const std::string& key);
+  void FindNext(const std::shared_ptr<Flight>& flight, LeaseRequest& request);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnLeased(const std::shared_ptr<Flight>& flight);
   void OnProgress(const std::shared_ptr<Flight>& flight,
@@ -101,12 +121,24 @@ class StageRunner {
                  const v1::JobEvent::Waiting& why);
   void OnDone(const std::shared_ptr<Flight>& flight,
               absl::StatusOr<LeaseOutcome> outcome);
-  absl::Status CheckOutcome(const Flight& flight, const LeaseOutcome& outcome);
+  absl::Status CheckOutcome(const std::string& stage,
+                            const LeaseOutcome& outcome);
+  void Store(const StageCall& call, const std::string& key,
+             v1::StageResult& result);
+  // Deals with those that `head` was leased with.
+  void OnNextDone(Flight& head, const Landed& landed,
+                  std::vector<LeaseOutcome> outcomes);
+  bool OnOneDone(StageCall call, const std::shared_ptr<Flight>& flight,
+                 LeaseOutcome outcome, std::vector<Landed>& all);
+  void Release(const std::shared_ptr<Flight>& flight);
+  // Whether anybody waits for a stage of this lease.
+  static bool IsWanted(const Flight& head);
+  // Nobody joins it any more.
+  void Forget(const Flight& flight) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FindLostInput(const Flight& flight);
-  void Land(const std::shared_ptr<Flight>& flight,
-            absl::StatusOr<LeaseOutcome> outcome, bool hit);
-  void CountLanding(const std::string& name,
-                    const absl::StatusOr<LeaseOutcome>& outcome, bool hit,
+  void Land(const std::shared_ptr<Flight>& flight, const Landed& landed,
+            How how);
+  void CountLanding(const std::string& name, const Landed& landed, How how,
                     int64_t askers);
   void Abandon(const std::shared_ptr<Ticket>& ticket, const absl::Status& why);
   static void DeliverAll(const std::vector<std::shared_ptr<Ticket>>& tickets);
@@ -121,6 +153,10 @@ class StageRunner {
   // By stage key. mutex_ guards what changes in a flight as well.
   std::map<std::string, std::shared_ptr<Flight>> flights_
       ABSL_GUARDED_BY(mutex_);
+  static constexpr size_t kMaxUnclaimed = 1024;
+  UnclaimedStages unclaimed_ ABSL_GUARDED_BY(mutex_){kMaxUnclaimed};
+  static constexpr size_t kMaxChained = 4096;
+  ChainedOnce chained_ ABSL_GUARDED_BY(mutex_){kMaxChained};
 };
 
 }  // namespace edgekiln::server

@@ -12,6 +12,7 @@
 #include "edgekiln/v1/sweep.pb.h"
 #include "proto/convert.h"
 #include "server/kept_integers.h"
+#include "server/stage_chain.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -569,8 +570,36 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   LeaseOutcome outcome;
   outcome.result = *std::move(result);
   outcome.cpu_seconds = 0.5;
+  if (!outcome.result.has_error()) ExecuteNext(request.next, outcome);
   callbacks.done(std::move(outcome));
   return id;
+}
+
+void FakeLeases::ExecuteNext(const std::vector<LeaseRequest::Next>& next,
+                             LeaseOutcome& outcome) {
+  outcome.next.reserve(next.size());
+  std::vector<const v1::StageResult*> before = {&outcome.result};
+  for (const LeaseRequest::Next& stage : next) {
+    const auto inputs = ChainedInputs(stage.inputs, before);
+    {
+      MutexLock lock(mutex_);
+      if (!inputs.ok() || stage.stage == blocked_stage_) return;
+      executed_.push_back(stage.stage);
+    }
+    absl::StatusOr<v1::StageResult> result =
+        RunFakeStage(stage.options, *inputs, blobs_);
+    if (!result.ok()) return;
+    LeaseOutcome& made = outcome.next.emplace_back();
+    made.result = *std::move(result);
+    made.cpu_seconds = 0.5;
+    if (made.result.has_error()) return;
+    before.push_back(&made.result);
+  }
+}
+
+int FakeLeases::Leases() {
+  MutexLock lock(mutex_);
+  return static_cast<int>(next_id_) - 1;
 }
 
 void FakeLeases::Cancel(uint64_t lease_id) {

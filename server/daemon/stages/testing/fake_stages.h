@@ -49,6 +49,8 @@ class FakeLeases : public LeaseSource {
   // No worker has shown a compiler from now on.
   void HideCompilers();
 
+  // How many leases there were; one may execute several stages.
+  int Leases();
   // Names of the stages executed, sorted; then forgets them.
   std::vector<std::string> TakeExecuted();
   // By stage: what it was handed as "graph".
@@ -64,6 +66,8 @@ class FakeLeases : public LeaseSource {
 
  private:
   bool HasInput(const LeaseRequest& request, const std::string& text) const;
+  void ExecuteNext(const std::vector<LeaseRequest::Next>& next,
+                   LeaseOutcome& outcome);
 
   cache::BlobStore& blobs_;
   Mutex mutex_;

@@ -1,0 +1,25 @@
+#ifndef EK_SERVER_WORKER_CPU_PRIORITY_H_
+#define EK_SERVER_WORKER_CPU_PRIORITY_H_
+
+#include <sys/types.h>
+
+namespace edgekiln::server {
+
+// Whether the system lets this user raise the priority of a process again that
+// was lowered: with CAP_SYS_NICE, or `ulimit -e` of at least 20. Takes a thread
+// for a moment.
+bool MayRaisePriority();
+
+// Of processes that execute stages: 0 is normal, 19 the lowest. The second one
+// gets a tenth of what the first gets of a processor that both want.
+inline constexpr int kStageNice = 5;
+inline constexpr int kBackgroundNice = 15;
+
+// Has the process, which has one thread and executes stages, give way to others
+// that want a processor, or no longer. No error: it is only slower, or others
+// are.
+void SetBackground(pid_t pid, bool background);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_CPU_PRIORITY_H_
