@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
-#include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/tensor_views.h"
 #include "ops/evaluate.h"
 
