@@ -171,10 +171,10 @@ absl::StatusOr<bool> Allows(const v1::OpPattern& pattern, const Graph& graph,
     }
     return found;
   };
-  EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
-                      target::VariablesOf(op.attributes, shapes(op.inputs),
-                                          shapes(op.outputs)));
-  const auto value = expression.Evaluate(variables.values());
+  const auto variables =
+      target::VariablesOf(op.attributes, shapes(op.inputs), shapes(op.outputs));
+  if (!variables.ok()) return false;  // Their products overflow.
+  const auto value = expression.Evaluate(variables->values());
   return value.ok() && *value != 0;
 }
 
