@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/ir/shapes.h"
 #include "compiler/ir/storage.h"
 #include "target/host_cost.h"
 #include "target/host_rooms.h"
@@ -27,18 +28,10 @@ int64_t Sum(int64_t a, int64_t b) {
 
 absl::StatusOr<target::HostRooms::Bytes> RoomOf(
     const Graph& graph, const Op& op, const target::HostRooms& rooms) {
-  const auto shapes = [&](const std::vector<TensorId>& tensors) {
-    std::vector<target::ShapeSpan> found;
-    for (const TensorId tensor : tensors) {
-      found.push_back(tensor == kNoTensor
-                          ? target::ShapeSpan()
-                          : target::ShapeSpan(graph.tensors[tensor].shape));
-    }
-    return found;
-  };
-  EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
-                      target::VariablesOf(op.attributes, shapes(op.inputs),
-                                          shapes(op.outputs)));
+  EK_ASSIGN_OR_RETURN(
+      const target::OpVariables variables,
+      target::VariablesOf(op.attributes, ShapesOf(graph, op.inputs),
+                          ShapesOf(graph, op.outputs)));
   return rooms.Of(target::OpAttributesName(op.attributes), variables);
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "compiler/ir/shapes.h"
 #include "target/op_variables.h"
 
 namespace edgekiln::compiler {
@@ -33,17 +34,8 @@ absl::StatusOr<int64_t> HostOpCycles(const Graph& graph, const Op& op,
                                      const v1::Machine& machine,
                                      const target::HostCosts& costs) {
   if (op.attributes.has_reshape()) return 0;
-  const auto shapes = [&](const std::vector<TensorId>& tensors) {
-    std::vector<target::ShapeSpan> found;
-    for (const TensorId tensor : tensors) {
-      found.push_back(tensor == kNoTensor
-                          ? target::ShapeSpan()
-                          : target::ShapeSpan(graph.tensors[tensor].shape));
-    }
-    return found;
-  };
-  return CyclesOf(op.attributes, shapes(op.inputs), shapes(op.outputs), machine,
-                  costs);
+  return CyclesOf(op.attributes, ShapesOf(graph, op.inputs),
+                  ShapesOf(graph, op.outputs), machine, costs);
 }
 
 absl::StatusOr<int64_t> HostOpCycles(const HostForm& form,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/ir/shapes.h"
 #include "compiler/partition/numerics_match.h"
 #include "compiler/passes/split_clamp.h"
 #include "target/op_variables.h"
@@ -19,17 +20,8 @@ namespace {
 // Appends the values of the op's variables. False if the shapes overflow.
 bool AppendVariables(const Graph& graph, const Op& op,
                      std::vector<int64_t>& values) {
-  std::vector<target::ShapeSpan> shapes[2];
-  for (const TensorId id : op.inputs) {
-    shapes[0].push_back(id == kNoTensor
-                            ? target::ShapeSpan()
-                            : target::ShapeSpan(graph.tensors[id].shape));
-  }
-  for (const TensorId id : op.outputs) {
-    shapes[1].push_back(graph.tensors[id].shape);
-  }
-  const auto variables =
-      target::VariablesOf(op.attributes, shapes[0], shapes[1]);
+  const auto variables = target::VariablesOf(
+      op.attributes, ShapesOf(graph, op.inputs), ShapesOf(graph, op.outputs));
   if (!variables.ok()) return false;
   const auto numbers = variables->values();
   values.insert(values.end(), numbers.begin(), numbers.end());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/ir/shapes.h"
 #include "compiler/partition/first_pattern.h"
 #include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/pattern_match.h"
@@ -162,17 +163,8 @@ absl::StatusOr<bool> Allows(const v1::OpPattern& pattern, const Graph& graph,
   EK_ASSIGN_OR_RETURN(const target::Expression expression,
                       target::Expression::Compile(pattern.phases_expr(), {},
                                                   target::OpVariableNames()));
-  const auto shapes = [&](const std::vector<TensorId>& tensors) {
-    std::vector<target::ShapeSpan> found;
-    for (const TensorId tensor : tensors) {
-      found.push_back(tensor == kNoTensor
-                          ? target::ShapeSpan()
-                          : target::ShapeSpan(graph.tensors[tensor].shape));
-    }
-    return found;
-  };
-  const auto variables =
-      target::VariablesOf(op.attributes, shapes(op.inputs), shapes(op.outputs));
+  const auto variables = target::VariablesOf(
+      op.attributes, ShapesOf(graph, op.inputs), ShapesOf(graph, op.outputs));
   if (!variables.ok()) return false;  // Their products overflow.
   const auto value = expression.Evaluate(variables->values());
   return value.ok() && *value != 0;
