@@ -333,7 +333,7 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "FILE", "A descriptor in text form");
   app = AddCommand(*group, raw, Command::kTargetsSources, "sources",
                    "C files as text of a descriptor that calls them");
-  AddNames(*app, raw, "FILE...", "C files: .c, .h, .S");
+  AddNames(*app, raw, "FILE", "C files: .c, .h, .S");
 }
 
 void AddLspCommand(CLI::App& root, RawOptions& raw) {
