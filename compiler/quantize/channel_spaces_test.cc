@@ -1,12 +1,11 @@
 #include "compiler/quantize/channel_spaces.h"
 
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
+#include "compiler/quantize/testing/float_output.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -98,20 +97,6 @@ return %y
 )",
      {{"h"}}},
 };
-
-std::vector<float> Output(const Graph& graph) {
-  std::vector<float> x;
-  for (int64_t i = 0; i < graph.tensors[graph.inputs[0]].num_elements(); ++i) {
-    x.push_back(static_cast<float>(i * 7 % 5) - 1.5f);
-  }
-  const auto values = Evaluate(
-      graph, {absl::string_view(reinterpret_cast<const char*>(x.data()),
-                                x.size() * sizeof(float))});
-  EXPECT_TRUE(values.ok()) << values.status();
-  std::vector<float> result(values->at(0).size() / sizeof(float));
-  std::memcpy(result.data(), values->at(0).data(), values->at(0).size());
-  return result;
-}
 
 class ChannelSpacesTest : public testing::TestWithParam<SpacesCase> {};
 

@@ -2,27 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/testing/float_output.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-std::vector<float> Output(const Graph& graph, const std::vector<float>& x) {
-  const auto values = Evaluate(
-      graph, {absl::string_view(reinterpret_cast<const char*>(x.data()),
-                                x.size() * sizeof(float))});
-  EXPECT_TRUE(values.ok()) << values.status();
-  std::vector<float> result(values->at(0).size() / sizeof(float));
-  std::memcpy(result.data(), values->at(0).data(), values->at(0).size());
-  return result;
-}
 
 // The largest weight of each channel that the first op makes.
 std::vector<double> Largest(const Graph& graph, int op, size_t channels,
@@ -121,8 +110,8 @@ TEST_P(EqualizeTest, KeepsWhatIsComputed) {
        ++i) {
     x.push_back(static_cast<float>(i * 7 % 5) - 1.5f);
   }
-  const std::vector<float> before = Output(*graph, x);
-  const std::vector<float> after = Output(equalized, x);
+  const std::vector<float> before = OutputFor(*graph, x);
+  const std::vector<float> after = OutputFor(equalized, x);
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_NEAR(after[i], before[i], 1e-4 * std::abs(before[i]) + 1e-4);
   }
@@ -156,8 +145,8 @@ return %k
   ASSERT_TRUE(VerifyGraph(equalized).ok());
   EXPECT_NE(equalized.ops[0].inputs[1], equalized.ops[1].inputs[1]);
   const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8};
-  const std::vector<float> before = Output(*graph, x);
-  const std::vector<float> after = Output(equalized, x);
+  const std::vector<float> before = OutputFor(*graph, x);
+  const std::vector<float> after = OutputFor(equalized, x);
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_NEAR(after[i], before[i], 1e-4 * std::abs(before[i]));
   }

@@ -2,15 +2,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/clamps.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/testing/float_output.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -29,20 +28,6 @@ Graph Parse(const std::string& text) {
   absl::StatusOr<Graph> graph = ParseGraph(Filled(text));
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? *std::move(graph) : Graph();
-}
-
-std::vector<float> Output(const Graph& graph) {
-  std::vector<float> x;
-  for (int64_t i = 0; i < graph.tensors[graph.inputs[0]].num_elements(); ++i) {
-    x.push_back(static_cast<float>(i * 7 % 5) - 1.5f);
-  }
-  const auto values = Evaluate(
-      graph, {absl::string_view(reinterpret_cast<const char*>(x.data()),
-                                x.size() * sizeof(float))});
-  EXPECT_TRUE(values.ok()) << values.status();
-  std::vector<float> result(values->at(0).size() / sizeof(float));
-  std::memcpy(result.data(), values->at(0).data(), values->at(0).size());
-  return result;
 }
 
 // The upper limits of all ops that have one.

@@ -96,7 +96,6 @@ TEST(ChildProcessTest, StaysWarm) {
 }
 
 TEST(ChildProcessTest, GivesWayWhereItIsToldTo) {
-  if (!MayRaisePriority()) GTEST_SKIP() << "ulimit -e is below 20";
   ChildProcess child(TestChild());
   const auto priority_of_next = [&](bool background) {
     child.SetBackground(background);
@@ -104,8 +103,10 @@ TEST(ChildProcessTest, GivesWayWhereItIsToldTo) {
     return getpriority(PRIO_PROCESS, static_cast<id_t>(child.pid()));
   };
   EXPECT_EQ(priority_of_next(true), kBackgroundNice);
-  EXPECT_EQ(priority_of_next(false), kStageNice);
-  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
+  if (MayRaisePriority()) {
+    EXPECT_EQ(priority_of_next(false), kStageNice);
+    EXPECT_EQ(priority_of_next(true), kBackgroundNice);
+  }
   child.Kill();
   EXPECT_EQ(priority_of_next(true), kBackgroundNice);
 }
