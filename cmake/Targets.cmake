@@ -100,7 +100,7 @@ function(edgekiln_cc_binary name)
 endfunction()
 
 # edgekiln_cc_test(<name> [WHOLE | SHARDS n] [TIMEOUT seconds] SRCS ... DEPS ...)
-# A GoogleTest program with a main() of its own library. Every case is one
+# A GoogleTest program; tests/support/test_main.cc is its main(). Every case is one
 # ctest test, labelled with the folder; WHOLE runs the program as one test, for
 # programs with thousands of cheap cases or costly shared set-up, SHARDS as n
 # tests, which share the cases.
@@ -116,8 +116,7 @@ function(edgekiln_cc_test name)
   add_executable(${name} ${arg_SRCS})
   edgekiln_strict_(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest_main
-    Threads::Threads)
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} tests_main Threads::Threads)
   set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
   edgekiln_test_options_(${name})
   if(TARGET tests_precompiled)

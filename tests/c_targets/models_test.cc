@@ -1,8 +1,11 @@
 // Published networks as firmware: built by gcc or clang, run on the simulated
-// core. Every output of every layer is the interpreter's.
+// core. Every output of every layer is the interpreter's. With EK_MORE_NETWORKS
+// in the environment all recipes (`tools/test --full`).
 
+#include <cstdlib>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -48,7 +51,7 @@ const char* const kModels[] = {
     "yunet_s_fp32.onnx",
 };
 
-// Hundreds of millions of operations: `tools/test --full`.
+// Hundreds of millions of operations: AllBuilds() alone.
 const char* const kLargeModels[] = {
     "mobilenet_v1_0.25_224_fp32.tflite",
     "mobilenet_v1_1.0_224_embedding_uint8.tflite",
@@ -65,71 +68,77 @@ std::string UsualCore(absl::string_view model) {
   return ComputesInFloats(model) ? "rv32imf" : "rv32imc";
 }
 
-void ExpectSame(const std::string& model, const std::string& core,
-                v1::CRecipe::Kernels kernels,
-                v1::CompilerFamily family = v1::GCC) {
-  SCOPED_TRACE(absl::StrCat(model, " on ", core, ", kernels ",
-                            v1::CRecipe::Kernels_Name(kernels), ", ",
-                            v1::CompilerFamily_Name(family)));
-  auto graph = compiler::ImportModel(
-      ReadWholeFile(SharedPath(absl::StrCat("models/", model))));
+struct Build {
+  std::string model;
+  std::string core;
+  v1::CRecipe::Kernels kernels = v1::CRecipe::KERNELS_UNSPECIFIED;
+  v1::CompilerFamily family = v1::GCC;
+};
+
+// Of each model one, of every fourth one by clang, too.
+std::vector<Build> SomeBuilds() {
+  std::vector<Build> builds;
+  for (size_t i = 0; i < std::size(kModels); ++i) {
+    builds.push_back({.model = kModels[i], .core = UsualCore(kModels[i])});
+    if (i % 4 != 0) continue;
+    builds.push_back(builds.back());
+    builds.back().family = v1::CLANG;
+  }
+  return builds;
+}
+
+// Of each model every recipe by every compiler, and one on every core.
+std::vector<Build> AllBuilds() {
+  std::vector<Build> builds;
+  for (const char* model : kModels) {
+    const std::string usual = UsualCore(model);
+    for (int kernels = 0; v1::CRecipe::Kernels_IsValid(kernels); ++kernels) {
+      for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
+        builds.push_back(
+            {model, usual, static_cast<v1::CRecipe::Kernels>(kernels), family});
+      }
+    }
+    for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
+      if (core != usual) builds.push_back({.model = model, .core = core});
+    }
+  }
+  for (const char* model : kLargeModels) {
+    builds.push_back({.model = model, .core = UsualCore(model)});
+  }
+  return builds;
+}
+
+class FirmwareModelsTest : public testing::TestWithParam<Build> {};
+
+TEST_P(FirmwareModelsTest, EqualsTheInterpreterInEveryLayer) {
+  const Build& build = GetParam();
+  const std::string missing = MissingCompiler(v1::RV32IMC, build.family);
+  if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
+  const std::string file = absl::StrCat("models/", build.model);
+  EK_REQUIRE_SHARED(file);
+  auto graph = compiler::ImportModel(ReadWholeFile(SharedPath(file)));
   ASSERT_TRUE(graph.ok()) << graph.status();
   ASSERT_TRUE(compiler::Simplify(*graph).ok());
-  const absl::Status same = CompareFirmware(*graph, core, kernels, family);
+  const absl::Status same =
+      CompareFirmware(*graph, build.core, build.kernels, build.family);
   EXPECT_TRUE(same.ok()) << same;
 }
 
-class FirmwareModelsTest : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    const std::string missing = MissingCompiler(v1::RV32IMC, v1::GCC);
-    if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
-    EK_REQUIRE_SHARED(absl::StrCat("models/", GetParam()));
-  }
-};
-
-TEST_P(FirmwareModelsTest, EqualsTheInterpreterInEveryLayer) {
-  ExpectSame(GetParam(), UsualCore(GetParam()),
-             v1::CRecipe::KERNELS_UNSPECIFIED);
-}
-
-INSTANTIATE_TEST_SUITE_P(Public, FirmwareModelsTest, testing::ValuesIn(kModels),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) {
-                             if (!absl::ascii_isalnum(
-                                     static_cast<unsigned char>(c)))
-                               c = '_';
-                           }
-                           return name;
-                         });
-
-// Every fourth model.
-TEST(ClangFirmwareModelsTest, EqualTheInterpreterInEveryLayer) {
-  const std::string missing = MissingCompiler(v1::RV32IMC, v1::CLANG);
-  if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
-  EK_REQUIRE_SHARED("models");
-  for (size_t i = 0; i < std::size(kModels); i += 4) {
-    ExpectSame(kModels[i], UsualCore(kModels[i]),
-               v1::CRecipe::KERNELS_UNSPECIFIED, v1::CLANG);
-  }
-}
-
-TEST(AllFirmwareModelsTest, DISABLED_OnEveryCoreWithEveryRecipe) {
-  for (const char* model : kLargeModels) {
-    ExpectSame(model, UsualCore(model), v1::CRecipe::KERNELS_UNSPECIFIED);
-  }
-  for (const char* model : kModels) {
-    for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
-      for (int kernels = 0; v1::CRecipe::Kernels_IsValid(kernels); ++kernels) {
-        for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
-          ExpectSame(model, core, static_cast<v1::CRecipe::Kernels>(kernels),
-                     family);
-        }
+INSTANTIATE_TEST_SUITE_P(
+    Public, FirmwareModelsTest,
+    testing::ValuesIn(getenv("EK_MORE_NETWORKS") == nullptr ? SomeBuilds()
+                                                            : AllBuilds()),
+    [](const testing::TestParamInfo<Build>& info) {
+      const Build& build = info.param;
+      std::string name =
+          absl::StrCat(build.model, "_", build.core, "_",
+                       v1::CRecipe::Kernels_Name(build.kernels), "_",
+                       v1::CompilerFamily_Name(build.family));
+      for (char& c : name) {
+        if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
       }
-    }
-  }
-}
+      return name;
+    });
 
 }  // namespace
 }  // namespace edgekiln::tests

@@ -1,6 +1,9 @@
 // Random graphs of every op on every element type as firmware: what the
 // simulated core computes is what the interpreter does.
 
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -16,47 +19,60 @@
 namespace edgekiln::tests {
 namespace {
 
-class FirmwareOpsTest : public testing::Test {
- protected:
-  void SetUp() override {
-    const std::string missing = MissingCompiler(v1::RV32IMC, v1::GCC);
-    if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
-  }
-
-  // Every `step`-th of the graphs that have every op on every type; recipes by
-  // turns.
-  static void ExpectEqual(uint64_t seed, size_t step,
-                          const std::vector<std::string>& targets,
-                          v1::CompilerFamily family = v1::GCC) {
-    constexpr int kOpsPerGraph = 40;
-    const auto graphs = compiler::GraphsOfAllCases(kOpsPerGraph, seed);
-    ASSERT_TRUE(graphs.ok()) << graphs.status();
-    for (size_t i = 0; i < graphs->size(); i += step) {
-      for (const std::string& target : targets) {
-        SCOPED_TRACE(absl::StrCat("graph ", i, " on ", target));
-        // Outputs of many ops keep the graph's order: UMA has no say there.
-        constexpr v1::CRecipe::Kernels kKernels[] = {
-            v1::CRecipe::KERNELS_UNSPECIFIED, v1::CRecipe::PLAIN,
-            v1::CRecipe::TABLE, v1::CRecipe::SMALL};
-        const absl::Status same =
-            CompareFirmware((*graphs)[i], target,
-                            kKernels[i / step % std::size(kKernels)], family);
-        EXPECT_TRUE(same.ok()) << same;
-      }
-    }
-  }
+struct Graphs {
+  std::string core;
+  v1::CompilerFamily family;
+  uint64_t seed;
+  size_t step;  // Every `step`-th of those that have every op on every type.
 };
 
-TEST_F(FirmwareOpsTest, SomeOfAllOps) { ExpectEqual(1, 4, {"rv32imc"}); }
+class FirmwareOpsTest : public testing::TestWithParam<Graphs> {};
 
-TEST_F(FirmwareOpsTest, SomeOfAllOpsByClang) {
-  const std::string missing = MissingCompiler(v1::RV32IMC, v1::CLANG);
+// Recipes take turns.
+TEST_P(FirmwareOpsTest, EveryOpOnEveryTypeEqualsTheInterpreter) {
+  const auto& [core, family, seed, step] = GetParam();
+  const std::string missing = MissingCompiler(v1::RV32IMC, family);
   if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
-  ExpectEqual(2, 16, {"rv32imc"}, v1::CLANG);
+  constexpr int kOpsPerGraph = 40;
+  const auto graphs = compiler::GraphsOfAllCases(kOpsPerGraph, seed);
+  ASSERT_TRUE(graphs.ok()) << graphs.status();
+  for (size_t i = 0; i < graphs->size(); i += step) {
+    SCOPED_TRACE(absl::StrCat("graph ", i));
+    // Outputs of many ops keep the graph's order: UMA has no say there.
+    constexpr v1::CRecipe::Kernels kKernels[] = {
+        v1::CRecipe::KERNELS_UNSPECIFIED, v1::CRecipe::PLAIN,
+        v1::CRecipe::TABLE, v1::CRecipe::SMALL};
+    const absl::Status same = CompareFirmware(
+        (*graphs)[i], core, kKernels[i / step % std::size(kKernels)], family);
+    EXPECT_TRUE(same.ok()) << same;
+  }
 }
 
+// Hundreds with EK_MORE_NETWORKS in the environment (`tools/test --full`).
+std::vector<Graphs> AllGraphs() {
+  if (getenv("EK_MORE_NETWORKS") == nullptr) {
+    return {{"rv32imc", v1::GCC, 1, 4}, {"rv32imc", v1::CLANG, 2, 16}};
+  }
+  std::vector<Graphs> graphs;
+  for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
+    for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
+      graphs.push_back({core, family, (graphs.size() + 1) * 50'000, 1});
+    }
+  }
+  return graphs;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FirmwareOpsTest, testing::ValuesIn(AllGraphs()),
+                         [](const testing::TestParamInfo<Graphs>& info) {
+                           return absl::StrCat(
+                               info.param.core, "_",
+                               v1::CompilerFamily_Name(info.param.family));
+                         });
+
 // There is nothing beside code in flash, whatever length the code has.
-TEST_F(FirmwareOpsTest, NetworksWithoutConstants) {
+TEST(FirmwareSectionsTest, NetworksWithoutConstants) {
+  const std::string missing = MissingCompiler(v1::RV32IMC, v1::GCC);
+  if (!missing.empty()) EK_SKIP(absl::StrCat("no ", missing));
   for (const char* function : {"ABS", "NEG", "FLOOR", "SQRT"}) {
     const auto graph = compiler::ParseGraph(
         absl::StrCat("graph \"net\"\n%x : float32[1,4] = input\n"
@@ -66,14 +82,6 @@ TEST_F(FirmwareOpsTest, NetworksWithoutConstants) {
     const absl::Status same =
         CompareFirmware(*graph, "rv32imc", v1::CRecipe::KERNELS_UNSPECIFIED);
     EXPECT_TRUE(same.ok()) << function << same;
-  }
-}
-
-TEST_F(FirmwareOpsTest, DISABLED_AllOpsOnAllCores) {
-  for (uint64_t seed = 1; seed < 200'000; seed += 50'000) {
-    for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
-      ExpectEqual(seed, 1, {"rv32im", "rv32imc", "rv32imf"}, family);
-    }
   }
 }
 
