@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <system_error>
 #include <thread>
 
@@ -21,9 +22,10 @@ bool MayRaisePriority() {
   return may;
 }
 
-void SetBackground(pid_t pid, bool background) {
-  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(pid),
-                    background ? kBackgroundNice : kStageNice);
+void SetNice(pid_t pid, bool leads_group, int nice) {
+  (void)setpriority(leads_group ? PRIO_PGRP : PRIO_PROCESS,
+                    static_cast<id_t>(pid),
+                    std::max(nice, getpriority(PRIO_PROCESS, 0)));
 }
 
 }  // namespace edgekiln::server

@@ -89,8 +89,8 @@ void Define(CLI::App& app, Flags& flags) {
       ->type_name("ROLES")
       ->check(CLI::IsMember({"compile", "simulate"}).description(""));
   app.add_option("--slots", flags.slots,
-                 "Leases executed at once, each in a process of its own "
-                 "(default: one per core)")
+                 "Leases executed at once, each in a process of its own; half "
+                 "as many more while others take long (default: one per core)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
   AddSize(app, "--memory-limit", flags.memory_limit_bytes,

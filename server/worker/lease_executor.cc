@@ -12,6 +12,7 @@
 #include "base/scoped_fd.h"
 #include "base/status_macros.h"
 #include "proto/convert.h"
+#include "server/long_lease.h"
 #include "server/stage_chain.h"
 #include "server/stage_versions.h"
 #include "server/worker/compiler_limits.h"
@@ -78,6 +79,11 @@ Outputs TakeOutputs(v1::ChildReply::Result& reply) {
     *ref.mutable_digest() = ToProto(outputs.digests.back());
   }
   return outputs;
+}
+
+ChildOptions WithPriorities(ChildOptions options, bool may_raise_priority) {
+  if (may_raise_priority) options.long_after = kLongLease;
+  return options;
 }
 
 // What a lease moved through this process, from which on it pays to give the
@@ -148,11 +154,15 @@ struct LeaseExecutor::Held {
 LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                              int64_t memory_budget_bytes,
                              CurrentCompilers* compilers)
-    : child_options_(std::move(child)),
+    : num_slots_(slots),
+      num_spare_slots_(
+          SpareSlots(slots, child.memory_limit_bytes, memory_budget_bytes)),
       compilers_(compilers),
       may_raise_priority_(MayRaisePriority()),
+      child_options_(WithPriorities(std::move(child), may_raise_priority_)),
       memory_shares_(ShareMemory(memory_budget_bytes,
-                                 child_options_.memory_limit_bytes, slots)),
+                                 child_options_.memory_limit_bytes,
+                                 slots + num_spare_slots_)),
       memory_(memory_shares_.budget,
               [this] {
                 // Idle slots look whether their memory is wanted.
@@ -160,8 +170,8 @@ LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                 changed_.NotifyAll();
               }),
       blobs_(blobs) {
-  for (int i = 0; i < slots; ++i) {
-    slots_.emplace_back([this] { RunSlot(); });
+  for (int i = 0; i < slots + num_spare_slots_; ++i) {
+    slots_.emplace_back([this, is_spare = i >= slots] { RunSlot(is_spare); });
   }
 }
 
@@ -172,6 +182,7 @@ LeaseExecutor::~LeaseExecutor() {
     for (const auto& held : held_) held->Cancel();
   }
   changed_.NotifyAll();
+  all_busy_.NotifyAll();
   for (std::thread& slot : slots_) slot.join();
 }
 
@@ -184,6 +195,7 @@ void LeaseExecutor::Add(v1::DaemonMessage::Lease lease,
     MutexLock lock(mutex_);
     held_.push_back(held);
     waiting_.push_back(std::move(held));
+    if (busy_slots_ == num_slots_) all_busy_.NotifyOne();
   }
   changed_.NotifyOne();
 }
@@ -356,28 +368,39 @@ v1::WorkerMessage::Result LeaseExecutor::Build(Held& held) {
   return result;
 }
 
-std::shared_ptr<LeaseExecutor::Held> LeaseExecutor::Next(SlotChild& child) {
+bool LeaseExecutor::MayTake(bool is_spare) const {
+  return !waiting_.empty() && (!is_spare || busy_slots_ == num_slots_);
+}
+
+std::shared_ptr<LeaseExecutor::Held> LeaseExecutor::Next(bool is_spare,
+                                                         SlotChild& child) {
   MutexLock lock(mutex_);
-  while (!stopping_ && waiting_.empty()) {
-    if (!child.IsWanted()) {
-      changed_.Wait(lock);
+  while (!stopping_ && !MayTake(is_spare)) {
+    const bool drops = is_spare && child.HasChild();
+    if (!drops && !child.IsWanted()) {
+      (is_spare ? all_busy_ : changed_).Wait(lock);
       continue;
     }
     lock.Unlock();
-    Yield(child);
+    if (drops) {
+      child.Drop();
+    } else {
+      Yield(child);
+    }
     lock.Lock();
   }
   if (waiting_.empty()) return nullptr;
   std::shared_ptr<Held> held = std::move(waiting_.front());
   waiting_.pop_front();
+  if (!is_spare && ++busy_slots_ == num_slots_) all_busy_.NotifyAll();
   return held;
 }
 
 void LeaseExecutor::Yield(SlotChild& child) { child.YieldIfWanted(); }
 
-void LeaseExecutor::RunSlot() {
+void LeaseExecutor::RunSlot(bool is_spare) {
   SlotChild child(child_options_, memory_shares_, memory_);
-  while (const std::shared_ptr<Held> held = Next(child)) {
+  while (const std::shared_ptr<Held> held = Next(is_spare, child)) {
     v1::WorkerMessage message;
     if (held->lease.options().has_build_firmware()) {
       // Waiting for memory while holding some could be for ever.
@@ -390,6 +413,7 @@ void LeaseExecutor::RunSlot() {
       // First forgotten, then answered: no heartbeat follows the result.
       MutexLock lock(mutex_);
       held_.erase(std::find(held_.begin(), held_.end(), held));
+      if (!is_spare) --busy_slots_;
     }
     held->sink->Send(message);
     if (MovedBytes(held->lease, message.result()) >= kLargeLeaseBytes) {

@@ -30,8 +30,9 @@ class MessageSink {
 // Thread-safe.
 class LeaseExecutor {
  public:
-  // `blobs` and `compilers` must outlive the executor. All slots together use
-  // no more memory than the budget (0: no matter how much). Firmware is built
+  // `blobs` and `compilers` must outlive the executor. All slots, spare ones
+  // included (server/long_lease.h), together use no more memory than the budget
+  // (0: no matter how much). Firmware is built
   // with those compilers, by a builder (child_process.h); null: with any. Where
   // one is not there, or no longer, `sink` gets a Hello with those that are,
   // before the result.
@@ -54,9 +55,13 @@ class LeaseExecutor {
  private:
   struct Held;
 
-  void RunSlot();
+  // A spare slot executes what comes while all others are busy, and has no
+  // child at other times.
+  void RunSlot(bool is_spare);
   // Waits for it; null at the end.
-  std::shared_ptr<Held> Next(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<Held> Next(bool is_spare, SlotChild& child)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  bool MayTake(bool is_spare) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Others go on meanwhile: the system may take long to end a large process.
   void Yield(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
   v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
@@ -72,16 +77,21 @@ class LeaseExecutor {
   v1::WorkerMessage::Result BuildWith(const InstalledCompilers* compilers,
                                       Held& held);
 
-  const ChildOptions child_options_;
+  const int num_slots_;  // Without spare ones.
+  const int num_spare_slots_;
   CurrentCompilers* const compilers_;
-  // Else a slot that has executed a BATCH lease would stay slow.
+  // Else a slot that has executed a BATCH lease, or a long one, would stay
+  // slow.
   const bool may_raise_priority_;
+  const ChildOptions child_options_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;
   Mutex mutex_;
   CondVar changed_;
+  CondVar all_busy_;  // For spare slots.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  int busy_slots_ ABSL_GUARDED_BY(mutex_) = 0;  // Without spare ones.
   std::deque<std::shared_ptr<Held>> waiting_ ABSL_GUARDED_BY(mutex_);
   // With waiting_.
   std::vector<std::shared_ptr<Held>> held_ ABSL_GUARDED_BY(mutex_);

@@ -174,6 +174,19 @@ TEST_F(LeaseExecutorTest, MoreLeasesThanSlots) {
   }
 }
 
+// Those that the daemon lends (server/long_lease.h).
+TEST_F(LeaseExecutorTest, OneLeaseMoreThanASlotExecutes) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  executor.Add(Forever(1), sink_);
+  const Digest model = blobs_.Add("m");
+  for (uint64_t id = 2; id <= 4; ++id) {
+    executor.Add(Import(id, model), sink_);
+    EXPECT_FALSE(sink_->Await(id).has_infra_error());
+  }
+  executor.Cancel(1);
+  EXPECT_EQ(sink_->Await(1).infra_error().reason(), "STAGE_CANCELLED");
+}
+
 TEST_F(LeaseExecutorTest, MissingInputIsOurFault) {
   LeaseExecutor executor(1, TestChild(), blobs_);
   executor.Add(Import(1, DigestOf("never stored")), sink_);

@@ -13,13 +13,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/long_lease.h"
 #include "server/worker/message_channel.h"
 
 namespace edgekiln::server {
 namespace {
 
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLeastShare = int64_t{1} << 30;
 
 // The number in a file, or kUnknown ("max", no such file).
 int64_t NumberIn(const std::string& path) {
@@ -84,7 +84,7 @@ int64_t DefaultMemoryBudget(const std::string& root) {
 MemoryShares ShareMemory(int64_t budget, int64_t limit, int slots) {
   if (budget == 0 || limit == 0) return {limit, limit, 0};
   const int64_t share =
-      std::min(limit, std::max(budget / std::max(slots, 1), kLeastShare));
+      std::min(limit, std::max(budget / std::max(slots, 1), kLeastMemoryShare));
   budget = std::max(budget, share);
   return {share, std::min(limit, budget), budget};
 }

@@ -40,6 +40,7 @@ class SlotChild {
 
   // Ends the child, if there is one, and gives back what it had reserved.
   void Drop();
+  bool HasChild() const { return child_ != nullptr; }
   // Whether the idle child should give way: another slot waits for memory.
   bool IsWanted() const { return child_ != nullptr && budget_.wanted(); }
   // Ends it then, which takes as long as the system takes to free its memory.

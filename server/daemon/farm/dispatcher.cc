@@ -184,16 +184,18 @@ Dispatcher::Reserves Dispatcher::ReservesAt(absl::Duration now) const {
   if (!queue_.Reserves(now)) return Reserves(left);
   for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
     int slots = 0;
+    int lent = 0;
     int others = 0;
     for (const auto& [id, worker] : workers_.all()) {
       if (!worker.HasRole(role)) continue;
       slots += std::max(worker.window, worker.used_slots());
-      for (const auto& [lease_id, token] : worker.leases) {
+      lent += worker.lent_slots(options_.long_lease, now);
+      for (const auto& [lease_id, given] : worker.leases) {
         others +=
             leases_.at(lease_id).request.owner.job_class != v1::INTERACTIVE;
       }
     }
-    left[role] = slots - queue_.Reserve(slots, now) - others;
+    left[role] = slots + lent - queue_.Reserve(slots, now) - others;
   }
   return Reserves(left);
 }
@@ -314,7 +316,7 @@ void Dispatcher::Tick() {
         lost[id] = 0;
         continue;
       }
-      for (const auto& [lease_id, token] : worker.leases) {
+      for (const auto& [lease_id, given] : worker.leases) {
         const Lease& lease = leases_.at(lease_id);
         if (now - lease.leased > overdue(lease)) lost[id] = lease_id;
       }
@@ -353,7 +355,7 @@ void Dispatcher::Shutdown() {
     stopped_ = true;
     const absl::Status why = ShuttingDown();
     for (auto& [id, worker] : workers_.all()) worker.link->Close(why);
-    workers_ = WorkerTable();
+    workers_ = WorkerTable(options_.long_lease);
     while (!leases_.empty()) Complete(leases_.begin()->first, why, actions);
     Flush(actions);
   }

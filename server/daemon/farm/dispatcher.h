@@ -33,6 +33,7 @@
 #include "server/daemon/farm/worker_hello.h"
 #include "server/daemon/farm/worker_table.h"
 #include "server/daemon/stages/lease_source.h"
+#include "server/long_lease.h"
 
 namespace edgekiln::server {
 
@@ -72,6 +73,8 @@ struct DispatcherOptions {
   // Must outlive the dispatcher; null: nothing is quarantined.
   Quarantine* quarantine = nullptr;
   HoldLimits holds;
+  // One that takes longer lends its slot (server/long_lease.h).
+  absl::Duration long_lease = kLongLease;
   // Until a cancelled lease's slot is used again without an answer.
   absl::Duration cancel_grace = absl::Seconds(3);
 };
@@ -203,7 +206,7 @@ class Dispatcher : public LeaseSource {
   Logger& log_;
   Mutex mutex_;
   std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);
-  WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
+  WorkerTable workers_ ABSL_GUARDED_BY(mutex_){options_.long_lease};
   // Leases without a worker.
   LeaseQueue queue_ ABSL_GUARDED_BY(mutex_);
   RecentDurations recent_ ABSL_GUARDED_BY(mutex_);  // By stage.

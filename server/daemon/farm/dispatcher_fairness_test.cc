@@ -26,11 +26,14 @@ class FakeLink : public WorkerLink {
 // Workers that do everything, and whose leases end when the test says so.
 class DispatcherFairnessTest : public testing::Test {
  protected:
-  DispatcherFairnessTest() : dispatcher_(Options(), clock_, *log_) {}
+  explicit DispatcherFairnessTest(
+      absl::Duration long_lease = absl::InfiniteDuration())
+      : dispatcher_(Options(long_lease), clock_, *log_) {}
   ~DispatcherFairnessTest() override { dispatcher_.Shutdown(); }
 
-  static DispatcherOptions Options() {
+  static DispatcherOptions Options(absl::Duration long_lease) {
     DispatcherOptions options;
+    options.long_lease = long_lease;
     options.build_digest = "build";
     return options;
   }
@@ -101,6 +104,43 @@ class DispatcherFairnessTest : public testing::Test {
   uint64_t worker_ = 0;
   Dispatcher dispatcher_;
 };
+
+class LongLeaseTest : public DispatcherFairnessTest {
+ protected:
+  LongLeaseTest() : DispatcherFairnessTest(absl::Seconds(1)) {}
+};
+
+TEST_F(LongLeaseTest, WhoIsShortWaitsASecondForWhoIsLong) {
+  Connect(1);
+  Submit(v1::CI, "ci", "validation");
+  Submit(v1::BATCH, "sweeps", "cell");
+  const uint64_t import = Submit(v1::INTERACTIVE, "me", "inspect", "import");
+  dispatcher_.Tick();
+  EXPECT_EQ(Given(1), 0u);
+  clock_.Advance(absl::Seconds(1));
+  dispatcher_.Tick();
+  EXPECT_EQ(Given(1), import);
+  EXPECT_EQ(Given(2), 0u);
+  End(1);
+  EXPECT_EQ(Given(2), 0u);  // BATCH waits for a slot of its own.
+  End(0);
+  clock_.Advance(absl::Seconds(1));  // No stage of either job follows.
+  dispatcher_.Tick();
+  EXPECT_NE(Given(2), 0u);
+}
+
+// What is reserved for INTERACTIVE is no reason to lend nothing.
+TEST_F(LongLeaseTest, CiBorrowsAfterInteractive) {
+  Connect(1);
+  Submit(v1::CI, "ci", "validation");
+  const uint64_t import = Submit(v1::INTERACTIVE, "me", "inspect", "import");
+  clock_.Advance(absl::Seconds(1));
+  dispatcher_.Tick();
+  ASSERT_EQ(Given(1), import);
+  End(1);
+  const uint64_t check = Submit(v1::CI, "ci", "check", "check_fit");
+  EXPECT_EQ(Given(2), check);
+}
 
 TEST_F(DispatcherFairnessTest, AnInspectGoesBefore500Chunks) {
   Connect(1);

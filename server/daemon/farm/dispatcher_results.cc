@@ -76,7 +76,8 @@ void Dispatcher::OnProgress(const ConnectedWorker& worker,
                             const v1::WorkerMessage::Progress& progress,
                             Actions& actions) {
   const auto held = worker.leases.find(progress.lease_id());
-  if (held == worker.leases.end() || held->second != progress.fencing_token()) {
+  if (held == worker.leases.end() ||
+      held->second.token != progress.fencing_token()) {
     return;
   }
   Lease& lease = leases_.at(progress.lease_id());
@@ -102,7 +103,8 @@ void Dispatcher::OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
     return;
   }
   const auto held = worker.leases.find(lease_id);
-  if (held == worker.leases.end() || held->second != result.fencing_token()) {
+  if (held == worker.leases.end() ||
+      held->second.token != result.fencing_token()) {
     ++refused_;
     log_.Warning("refused a late result of lease ", lease_id, " from worker ",
                  worker.name, " (", worker_id, ")");
@@ -113,8 +115,12 @@ void Dispatcher::OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
   Lease& lease = leases_.at(lease_id);
   lease.worker = kNoWorker;
   const v1::JobClass ended = lease.request.owner.job_class;
-  worker.holds.Ended(lease_id, ended, queue_.HasAfter(ended), options_.holds,
-                     clock_.Monotonic());
+  if (worker.used_slots() < worker.window) {
+    worker.holds.Ended(lease_id, ended, queue_.HasAfter(ended), options_.holds,
+                       clock_.Monotonic());
+  } else {  // A lent slot.
+    worker.holds.Forget(lease_id);
+  }
   if (result.has_infra_error()) {
     OnError(lease_id, worker_id, result.infra_error(), actions);
     return;
@@ -317,7 +323,7 @@ void Dispatcher::Lose(uint64_t worker_id, const absl::Status& why, bool close,
   if (close) worker.link->Close(why);
   const auto held = static_cast<int64_t>(worker.leases.size());
   if (culprit == 0) lost_leases_ += held;
-  for (const auto& [lease_id, token] : worker.leases) {
+  for (const auto& [lease_id, given] : worker.leases) {
     Lease& lease = leases_.at(lease_id);
     Loss loss = held == 1 ? Loss::kAlone : Loss::kInCompany;
     if (culprit != 0) {

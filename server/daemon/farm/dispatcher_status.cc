@@ -52,7 +52,7 @@ void Dispatcher::Describe(v1::DaemonStatus& status) {
       shown.add_compilers(NameOf(compiler));
     }
     std::vector<std::pair<absl::Duration, uint64_t>> oldest;
-    for (const auto& [lease_id, token] : worker.leases) {
+    for (const auto& [lease_id, given] : worker.leases) {
       oldest.emplace_back(leases_.at(lease_id).leased, lease_id);
     }
     std::sort(oldest.begin(), oldest.end());

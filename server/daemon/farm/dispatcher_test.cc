@@ -39,6 +39,7 @@ class DispatcherTest : public testing::Test {
   DispatcherTest() {
     DispatcherOptions options;
     options.build_digest = "build";
+    options.long_lease = absl::InfiniteDuration();
     options.workers_address = "host:7434";
     dispatcher_ = std::make_unique<Dispatcher>(options, clock_, *log_);
   }

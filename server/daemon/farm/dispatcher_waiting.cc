@@ -32,7 +32,7 @@ WaitEstimate Dispatcher::BusyUntil(v1::WorkerRole role,
   WaitEstimate busy(recent_, slots);
   for (const auto& [id, worker] : workers_.all()) {
     if (!worker.HasRole(role)) continue;
-    for (const auto& [lease_id, token] : worker.leases) {
+    for (const auto& [lease_id, given] : worker.leases) {
       const Lease& lease = leases_.at(lease_id);
       busy.Add(StageKind(lease.request.stage), now - lease.leased);
     }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "server/long_lease.h"
 
 namespace edgekiln::server {
 namespace {
@@ -20,6 +21,24 @@ constexpr double kNotAgainCost = 1000;
 
 bool ConnectedWorker::HasRole(v1::WorkerRole role) const {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+int ConnectedWorker::free_slots(v1::JobClass job_class,
+                                absl::Duration long_lease,
+                                absl::Duration now) const {
+  const int lent = job_class == v1::BATCH ? 0 : lent_slots(long_lease, now);
+  return std::max(0, window + lent - used_slots());
+}
+
+int ConnectedWorker::lent_slots(absl::Duration long_lease,
+                                absl::Duration now) const {
+  if (spare_slots == 0) return 0;
+  const auto is_long = [&](const auto& lease) {
+    return now - lease.second.since >= long_lease;
+  };
+  const auto num_long = std::count_if(leases.begin(), leases.end(), is_long);
+  return std::min(
+      {static_cast<int>(num_long), spare_slots, SpareSlots(window)});
 }
 
 const v1::Compiler* ConnectedWorker::Find(const v1::Compiler& wanted) const {
@@ -75,8 +94,9 @@ uint64_t WorkerTable::Choose(const WorkerWish& wish, absl::Duration now,
     if (!CanServe(worker, wish)) continue;
     if (worker.alone_with != 0 && worker.alone_with != wish.lease_id) continue;
     const int held = worker.holds.Against(wish.job_class, now);
-    if (wish.alone ? worker.used_slots() + held > 0
-                   : worker.free_slots() <= held) {
+    if (wish.alone
+            ? worker.used_slots() + held > 0
+            : worker.free_slots(wish.job_class, long_lease_, now) <= held) {
       continue;
     }
     if (admits && !admits(worker)) continue;
@@ -114,10 +134,11 @@ void WorkerTable::Give(uint64_t id, uint64_t lease_id, uint64_t token,
                        const WorkerWish& wish, absl::Duration now) {
   LetGo(lease_id);  // Another worker may have been kept free.
   ConnectedWorker& worker = workers_.at(id);
-  worker.holds.Given(lease_id, wish.job_class, worker.free_slots(), now);
+  worker.holds.Given(lease_id, wish.job_class,
+                     worker.free_slots(wish.job_class, long_lease_, now), now);
   // Silence counts from here: an idle worker need not have spoken for long.
   if (worker.leases.empty()) worker.last_heard = now;
-  worker.leases[lease_id] = token;
+  worker.leases[lease_id] = {token, now};
   if (!wish.alone) return;
   worker.alone_with = lease_id;
   apart_[lease_id] = id;
@@ -159,6 +180,9 @@ ConnectedWorker& WorkerTable::Add(uint64_t id,
   }
   worker.SetCompilers(hello);
   worker.slots = slots;
+  worker.spare_slots =
+      SpareSlots(slots, hello.confinement().memory_limit_bytes(),
+                 hello.confinement().memory_budget_bytes());
   worker.window = std::min(slots, kFirstWindow);
   worker.connected = now;
   worker.last_heard = now;

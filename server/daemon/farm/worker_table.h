@@ -28,6 +28,7 @@ struct ConnectedWorker {
   std::vector<v1::WorkerRole> roles;
   std::vector<v1::Compiler> compilers;
   int slots = 0;
+  int spare_slots = 0;
   // Leases it may hold now, at most `slots`: few until it has answered some,
   // fewer after a failure, so that nobody gets all that waits by asking for it.
   int window = 0;
@@ -39,11 +40,20 @@ struct ConnectedWorker {
   SlotHolds holds;
   // Cancelled leases it has not answered for yet, and since when.
   std::map<uint64_t, absl::Duration> draining;
-  std::map<uint64_t, uint64_t> leases;  // Id to token.
+  struct Lease {
+    uint64_t token = 0;
+    absl::Duration since;
+  };
+  std::map<uint64_t, Lease> leases;  // By id.
   // Kept free of others for, or held alone by, this lease; 0: none.
   uint64_t alone_with = 0;
 
-  int free_slots() const { return std::max(0, window - used_slots()); }
+  // For leases of that class, with lent slots.
+  int free_slots(v1::JobClass job_class, absl::Duration long_lease,
+                 absl::Duration now) const;
+  // Beyond the window (server/long_lease.h), by at most half of it: as many as
+  // it has leases since `long_lease` or longer.
+  int lent_slots(absl::Duration long_lease, absl::Duration now) const;
   int used_slots() const {
     return static_cast<int>(leases.size() + draining.size());
   }
@@ -69,6 +79,8 @@ struct WorkerWish {
 // Thread-compatible.
 class WorkerTable {
  public:
+  explicit WorkerTable(absl::Duration long_lease) : long_lease_(long_lease) {}
+
   using Workers = std::map<uint64_t, ConnectedWorker>;
 
   // The best worker with a free slot for such a lease, or kNoWorker. Those that
@@ -113,6 +125,7 @@ class WorkerTable {
   double CostOf(uint64_t id, const ConnectedWorker& worker,
                 const WorkerWish& wish, absl::Duration now) const;
 
+  absl::Duration long_lease_;
   Workers workers_;
   WorkerSpeeds speeds_;
   std::map<uint64_t, uint64_t> apart_;  // Lease to the worker it has alone.

@@ -12,8 +12,10 @@ constexpr int kEmit = 11;
 
 class WorkerTableTest : public testing::Test {
  protected:
-  void Add(uint64_t id, int slots) {
+  void Add(uint64_t id, int slots, int64_t memory_budget = 0) {
     v1::WorkerMessage::Hello hello;
+    hello.mutable_confinement()->set_memory_limit_bytes(int64_t{4} << 30);
+    hello.mutable_confinement()->set_memory_budget_bytes(memory_budget);
     hello.add_roles(v1::COMPILE_ROLE);
     table_.Add(id, hello, slots, nullptr, now_);
   }
@@ -31,7 +33,7 @@ class WorkerTableTest : public testing::Test {
     table_.Succeeded(id, kind, took);
   }
 
-  WorkerTable table_;
+  WorkerTable table_{absl::Seconds(1)};
   absl::Duration now_ = absl::Hours(1);
   uint64_t lease_ = 100;
 };
@@ -43,6 +45,55 @@ TEST_F(WorkerTableTest, TheLargestShareOfFreeSlotsWins) {
   for (int i = 0; i < 5; ++i) ++given[Next()];
   EXPECT_EQ(given[1], 4);
   EXPECT_EQ(given[2], 1);
+}
+
+TEST_F(WorkerTableTest, LongLeasesLendTheirSlots) {
+  Add(1, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Next(), 1u);
+  EXPECT_EQ(Next(), kNoWorker);
+  now_ += absl::Milliseconds(999);
+  EXPECT_EQ(Next(), kNoWorker);
+  now_ += absl::Milliseconds(1);
+  EXPECT_EQ(Next({.job_class = v1::BATCH}), kNoWorker);
+  EXPECT_EQ(Next({.job_class = v1::INTERACTIVE}), 1u);
+  EXPECT_EQ(Next({.job_class = v1::CI}), 1u);
+  EXPECT_EQ(Next(), kNoWorker);  // Three slots have two spare ones.
+  now_ += absl::Hours(1);
+  EXPECT_EQ(Next(), kNoWorker);
+  // Who has borrowed one leaves none.
+  for (int i = 0; i < 2; ++i) End(1, absl::Seconds(1));
+  EXPECT_EQ(Next({.job_class = v1::BATCH}), kNoWorker);
+  EXPECT_EQ(Next(), 1u);
+}
+
+TEST_F(WorkerTableTest, WhoHasAnsweredNothingIsLentLittle) {
+  Add(1, 256);
+  int given = 0;
+  for (int i = 0; i < 10; ++i) {
+    while (Next() != kNoWorker) ++given;
+    now_ += absl::Hours(1);
+  }
+  EXPECT_EQ(given, 12);  // Eight and half as many.
+}
+
+TEST_F(WorkerTableTest, NoneIsLentThatHasNoMemory) {
+  Add(1, 2, int64_t{2} << 30);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Next(), 1u);
+  now_ += absl::Hours(1);
+  EXPECT_EQ(Next(), kNoWorker);
+  Add(2, 2, int64_t{3} << 30);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Next(), 2u);
+  now_ += absl::Hours(1);
+  EXPECT_EQ(Next(), 2u);
+}
+
+TEST_F(WorkerTableTest, ShortLeasesLendNone) {
+  Add(1, 2);
+  EXPECT_EQ(Next(), 1u);
+  now_ += absl::Seconds(1);
+  EXPECT_EQ(Next(), 1u);
+  EXPECT_EQ(Next(), 1u);  // Of the first.
+  EXPECT_EQ(Next(), kNoWorker);
 }
 
 TEST_F(WorkerTableTest, WhoIsSlowIsNotPreferredHoweverManySlotsItHas) {
