@@ -175,6 +175,28 @@ TEST(DiskBlobStoreTest, WhatIsDurableIsNotSyncedAgain) {
   EXPECT_EQ(files.changes(), after);
 }
 
+// What stages make is often there: it is not read again to be compared. What
+// somebody changes has another time, and is replaced.
+TEST(DiskBlobStoreTest, WhatIsBufferedAgainIsNotRead) {
+  class CountsReads : public CrashingFileSystem {
+   public:
+    absl::StatusOr<std::string> ReadRange(const std::string& path,
+                                          int64_t offset,
+                                          int64_t max_bytes) override {
+      ++reads;
+      return CrashingFileSystem::ReadRange(path, offset, max_bytes);
+    }
+    int reads = 0;
+  } files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->PutBuffered(digest, "abc").ok());
+  EXPECT_TRUE(store->PutBuffered(digest, "abc").ok());
+  EXPECT_EQ(files.reads, 0);
+  EXPECT_TRUE(store->Put(digest, "abc").ok());
+  EXPECT_EQ(files.reads, 1) << "whoever uploads it may have a reason";
+}
+
 // The system tells of a failed write once; the next sync would say OK.
 class FailsOnce : public CrashingFileSystem {
  public:

@@ -299,14 +299,12 @@ bool DependsOnWeights(const v1::OpAttributes& attributes,
 
 // The engine of each op whose placement is certain.
 absl::StatusOr<std::vector<int32_t>> CertainEngines(
-    const Graph& graph, const v1::Capabilities& capabilities,
-    const v1::Machine& machine, v1::Offload offload) {
-  if (offload == v1::NONE) {
+    const PlacedForFit& placed, const v1::Machine& machine) {
+  const Graph& graph = placed.graph;
+  if (placed.offload == v1::NONE) {
     return std::vector<int32_t>(graph.ops.size(), kHost);
   }
-  EK_ASSIGN_OR_RETURN(std::vector<int32_t> engines,
-                      EnginesOf(graph, capabilities));
-  EK_ASSIGN_OR_RETURN(const auto takers, EnginesThatTake(graph, capabilities));
+  std::vector<int32_t> engines = placed.engines;
   for (int32_t i = 0; i < std::ssize(engines); ++i) {
     if (engines[i] >= machine.engines_size()) {
       return absl::InternalError("capabilities and machine of two targets");
@@ -314,17 +312,17 @@ absl::StatusOr<std::vector<int32_t>> CertainEngines(
     if (graph.ops[i].attributes.conv2d().groups() > 1) engines[i] = kUndecided;
     const v1::OpAttributes& op = graph.ops[i].attributes;
     if (engines[i] < 0) continue;
-    if (takers[i].empty()) {
+    const std::vector<Taker>& takers = placed.takers[i];
+    if (takers.empty()) {
       // Partition rewrites it for an engine, or another op brings it there.
       const bool rewritten = op.has_conv2d() || op.has_depthwise_conv2d();
-      if (offload == v1::PAYING && rewritten) engines[i] = kUndecided;
+      if (placed.offload == v1::PAYING && rewritten) engines[i] = kUndecided;
       continue;
     }
-    if (offload == v1::PAYING || DependsOnRanges(op) ||
-        DependsOnWeights(op, capabilities)) {
+    if (placed.offload == v1::PAYING || !placed.is_certain[i]) {
       engines[i] = kUndecided;
-    } else if (takers[i].size() > 1) {
-      EK_RETURN_IF_ERROR(CheckAnyHolds(graph, i, takers[i], machine));
+    } else if (takers.size() > 1) {
+      EK_RETURN_IF_ERROR(CheckAnyHolds(graph, i, takers, machine));
       engines[i] = kUndecided;
     }
   }
@@ -333,21 +331,44 @@ absl::StatusOr<std::vector<int32_t>> CertainEngines(
 
 }  // namespace
 
-absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
-                       const v1::Machine& machine, v1::Offload offload) {
-  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
+absl::StatusOr<PlacedForFit> PlaceForFit(Graph deployed,
+                                         const v1::Capabilities& capabilities,
+                                         v1::Offload offload) {
+  PlacedForFit placed;
+  placed.graph = std::move(deployed);
+  placed.offload = offload;
   // Real numbers at inputs and outputs take more than the integers they stand
   // for: what holds of those holds of either form.
-  UseIntegerPorts(deployed);
+  UseIntegerPorts(placed.graph);
+  if (offload == v1::NONE) return placed;
+  EK_ASSIGN_OR_RETURN(placed.engines, EnginesOf(placed.graph, capabilities));
+  EK_ASSIGN_OR_RETURN(placed.takers,
+                      EnginesThatTake(placed.graph, capabilities));
+  for (const Op& op : placed.graph.ops) {
+    placed.is_certain.push_back(!DependsOnRanges(op.attributes) &&
+                                !DependsOnWeights(op.attributes, capabilities));
+  }
+  return placed;
+}
+
+absl::Status CheckFits(const PlacedForFit& placed, const v1::Machine& machine) {
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
   EK_ASSIGN_OR_RETURN(const std::vector<int32_t> engines,
-                      CertainEngines(deployed, capabilities, machine, offload));
-  const FitChecker checker(deployed, engines, machine, memories);
+                      CertainEngines(placed, machine));
+  const FitChecker checker(placed.graph, engines, machine, memories);
   EK_RETURN_IF_ERROR(checker.CheckSram());
   EK_ASSIGN_OR_RETURN(const int64_t activation_bytes, checker.CheckRam());
   // Of several memories, those of the others may hold them.
   const bool together =
       memories.rams.size() == 1 && memories.rams[0] == memories.flash;
   return checker.CheckFlash(together ? activation_bytes : 0);
+}
+
+absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
+                       const v1::Machine& machine, v1::Offload offload) {
+  EK_ASSIGN_OR_RETURN(const PlacedForFit placed,
+                      PlaceForFit(std::move(deployed), capabilities, offload));
+  return CheckFits(placed, machine);
 }
 
 }  // namespace edgekiln::compiler

@@ -1,8 +1,13 @@
 #ifndef EK_COMPILER_CODEGEN_CHECK_FIT_H_
 #define EK_COMPILER_CODEGEN_CHECK_FIT_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/partition/partition.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -22,6 +27,22 @@ namespace edgekiln::compiler {
 // runs it.
 absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
                        const v1::Machine& machine, v1::Offload offload);
+
+// The same in two steps: what can be said of all machines with these engines,
+// and the check for one of them.
+struct PlacedForFit {
+  Graph graph;
+  v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
+  // By op, empty with NONE: the engine, the engines that take it alone, and
+  // whether it is certain to be on one of them.
+  std::vector<int32_t> engines;
+  std::vector<std::vector<Taker>> takers;
+  std::vector<bool> is_certain;
+};
+absl::StatusOr<PlacedForFit> PlaceForFit(Graph deployed,
+                                         const v1::Capabilities& capabilities,
+                                         v1::Offload offload);
+absl::Status CheckFits(const PlacedForFit& placed, const v1::Machine& machine);
 
 }  // namespace edgekiln::compiler
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
@@ -19,6 +20,12 @@ namespace edgekiln::compiler {
 // engine's own choice. RESOURCE_EXHAUSTED if one does not fit, naming the layer
 // and the smallest sufficient memory.
 absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
+                                              const v1::Machine& machine,
+                                              const v1::TileRecipe& recipe);
+// The same with the graph of `partition` as it was read: `partition` itself
+// need not hold it.
+absl::StatusOr<v1::RegionPlans> TilePartition(const Graph& graph,
+                                              const v1::Partition& partition,
                                               const v1::Machine& machine,
                                               const v1::TileRecipe& recipe);
 
@@ -35,6 +42,11 @@ struct EmitResult {
 // if they do not belong to them. RESOURCE_EXHAUSTED if constants or activations
 // exceed flash or RAM.
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
+                                       const v1::RegionPlans& plans,
+                                       const v1::Machine& machine);
+// As of TilePartition().
+absl::StatusOr<EmitResult> EmitProgram(const Graph& graph,
+                                       const v1::Partition& partition,
                                        const v1::RegionPlans& plans,
                                        const v1::Machine& machine);
 

@@ -287,7 +287,14 @@ void DropTaps(const google::protobuf::RepeatedField<int32_t>& tensors,
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
                                        const v1::RegionPlans& plans,
                                        const v1::Machine& machine) {
-  EK_ASSIGN_OR_RETURN(Graph graph, GraphFromProto(partition.graph()));
+  EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
+  return EmitProgram(graph, partition, plans, machine);
+}
+
+absl::StatusOr<EmitResult> EmitProgram(const Graph& graph,
+                                       const v1::Partition& partition,
+                                       const v1::RegionPlans& plans,
+                                       const v1::Machine& machine) {
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
@@ -302,7 +309,7 @@ absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
   EK_ASSIGN_OR_RETURN(EmitResult result, writer.Finish());
   DropTaps(partition.rearranged(), result.program);
   EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
-                      IoConversionCycles(std::move(graph), machine));
+                      IoConversionCycles(graph, machine));
   return result;
 }
 

@@ -57,6 +57,13 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
                                               const v1::Machine& machine,
                                               const v1::TileRecipe& recipe) {
   EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
+  return TilePartition(graph, partition, machine, recipe);
+}
+
+absl::StatusOr<v1::RegionPlans> TilePartition(const Graph& graph,
+                                              const v1::Partition& partition,
+                                              const v1::Machine& machine,
+                                              const v1::TileRecipe& recipe) {
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }

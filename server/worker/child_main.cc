@@ -24,6 +24,7 @@
 #include "server/worker/confinement.h"
 #include "server/worker/failed_allocation.h"
 #include "server/worker/fatal_limits.h"
+#include "server/worker/kept_outputs.h"
 #include "server/worker/message_channel.h"
 #include "server/worker_limits.h"
 
@@ -107,19 +108,23 @@ v1::ChildReply::Result ResultOf(absl::StatusOr<StageOutput> output,
   return result;
 }
 
-// Inputs of one request, asked for over the channel, each once.
+// Inputs of one request: what the stage before has made; the rest is asked for
+// over the channel, each once.
 class ChannelSource : public InputSource {
  public:
-  ChannelSource(const v1::ChildRequest& request, MessageChannel& channel)
+  ChannelSource(const v1::ChildRequest& request, MessageChannel& channel,
+                KeptOutputs& kept)
       : request_(request),
         channel_(channel),
-        bytes_(static_cast<size_t>(request.inputs_size())) {}
+        kept_(kept),
+        bytes_(static_cast<size_t>(request.inputs_size())),
+        views_(bytes_.size()) {}
 
   absl::StatusOr<std::vector<absl::string_view>> Get(
       const std::vector<int>& positions) override {
     v1::ChildReply reply;
     for (const int position : positions) {
-      if (!At(position)) reply.mutable_need()->add_inputs(position);
+      if (!IsAtHand(position)) reply.mutable_need()->add_inputs(position);
     }
     if (reply.has_need()) EK_RETURN_IF_ERROR(Fetch(reply));
     std::vector<absl::string_view> views;
@@ -128,8 +133,16 @@ class ChannelSource : public InputSource {
   }
 
  private:
-  std::optional<std::string>& At(int position) {
-    return bytes_[static_cast<size_t>(position)];
+  std::optional<absl::string_view>& At(int position) {
+    return views_[static_cast<size_t>(position)];
+  }
+
+  bool IsAtHand(int position) {
+    std::optional<absl::string_view>& view = At(position);
+    if (view) return true;
+    const std::string* const kept = kept_.Find(request_.inputs(position));
+    if (kept != nullptr) view = *kept;
+    return view.has_value();
   }
 
   absl::Status Fetch(const v1::ChildReply& reply) {
@@ -147,14 +160,19 @@ class ChannelSource : public InputSource {
     for (int i = 0; i < reply.need().inputs_size(); ++i) {
       std::string& blob = blobs[static_cast<size_t>(i)];
       EK_RETURN_IF_ERROR(channel_.ReceiveBytes(blob, size_of(i), {}));
-      At(reply.need().inputs(i)) = std::move(blob);
+      const int position = reply.need().inputs(i);
+      std::string& bytes = bytes_[static_cast<size_t>(position)];
+      bytes = std::move(blob);
+      At(position) = bytes;
     }
     return absl::OkStatus();
   }
 
   const v1::ChildRequest& request_;
   MessageChannel& channel_;
-  std::vector<std::optional<std::string>> bytes_;
+  KeptOutputs& kept_;
+  std::vector<std::string> bytes_;  // Of what was fetched.
+  std::vector<std::optional<absl::string_view>> views_;
 };
 
 // Empty if memory ran out; `failed` tells of what then.
@@ -179,11 +197,11 @@ std::optional<absl::StatusOr<StageOutput>> TryStage(
 v1::ChildReply::Result Serve(const ChildMainOptions& options,
                              const StageFunction& run_stage,
                              const v1::ChildRequest& request,
-                             MessageChannel& channel, WarmCache& warm,
-                             bool& spent) {
+                             MessageChannel& channel, KeptOutputs& kept,
+                             WarmCache& warm, bool& spent) {
   const absl::string_view stage = StageName(request.options().options_case());
   if (!options.crash_stage.empty() && stage == options.crash_stage) abort();
-  ChannelSource source(request, channel);
+  ChannelSource source(request, channel, kept);
   StageInputs inputs(&source, &warm, options.memory_limit_bytes,
                      options.scratch_folder);
   for (const v1::BlobRef& input : request.inputs()) {
@@ -249,6 +267,7 @@ int ServeChild(const ChildMainOptions& given, const StageFunction& run_stage) {
   if (kLimitsAddressSpace) ExitAtFatalLimits(kMemoryExit, kStackExit);
   MessageChannel channel(kChildChannelFd);
   WarmCache warm(options.warm_bytes);
+  KeptOutputs kept;
   while (true) {
     v1::ChildRequest request;
     const absl::Status received = channel.Receive(request, {});
@@ -258,10 +277,11 @@ int ServeChild(const ChildMainOptions& given, const StageFunction& run_stage) {
     v1::ChildReply reply;
     *reply.mutable_result() =
         request.has_options()
-            ? Serve(options, run_stage, request, channel, warm, spent)
+            ? Serve(options, run_stage, request, channel, kept, warm, spent)
             : AboutConfinement(confinement);
     BoundResult(request, *reply.mutable_result());
     if (!SendReply(reply, channel, {}).ok()) return 1;
+    kept.Keep(*reply.mutable_result());
     if (spent) return 3;
   }
 }

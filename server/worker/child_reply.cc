@@ -23,8 +23,11 @@ absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
     }
   }
   EK_RETURN_IF_ERROR(channel.Send(reply, limits));
-  for (const std::string& bytes : outputs) {
-    EK_RETURN_IF_ERROR(channel.SendBytes(bytes, limits));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EK_RETURN_IF_ERROR(channel.SendBytes(outputs[i], limits));
+    reply.mutable_result()
+        ->mutable_outputs(static_cast<int>(i))
+        ->set_data(std::move(outputs[i]));
   }
   return absl::OkStatus();
 }

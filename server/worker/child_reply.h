@@ -13,7 +13,7 @@
 
 namespace edgekiln::server {
 
-// Takes the bytes of the outputs out of `reply`. Errors as of
+// `reply` is the same afterwards, unless it could not be sent. Errors as of
 // MessageChannel::Send().
 absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
                        const MessageChannel::Limits& limits);

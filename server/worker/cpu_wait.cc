@@ -1,27 +1,38 @@
 #include "server/worker/cpu_wait.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "base/scoped_fd.h"
 
 namespace edgekiln::server {
 namespace {
 
 // Of a thread, or of the first one of a process; 0 if it is gone.
 absl::Duration WaitIn(const std::string& schedstat) {
+  const ScopedFd file(open(schedstat.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[96];
+  const ssize_t size = read(file.get(), text, sizeof(text));
   // Nanoseconds on a processor, then those in its queue.
-  std::ifstream file(schedstat);
-  int64_t ran = 0;
+  const std::vector<absl::string_view> words = absl::StrSplit(
+      absl::string_view(text, static_cast<size_t>(std::max<ssize_t>(size, 0))),
+      ' ');
   int64_t waited = 0;
-  return file >> ran >> waited ? absl::Nanoseconds(waited)
-                               : absl::ZeroDuration();
+  return words.size() > 1 && absl::SimpleAtoi(words[1], &waited)
+             ? absl::Nanoseconds(waited)
+             : absl::ZeroDuration();
 }
 
 }  // namespace

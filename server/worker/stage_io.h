@@ -82,18 +82,20 @@ class StageInputs {
   template <typename Message>
   absl::StatusOr<std::shared_ptr<const Message>> ParseLarge(
       absl::string_view role) const {
-    const absl::StatusOr<absl::string_view> bytes = One(role);
-    if (!bytes.ok()) return bytes.status();
-    google::protobuf::ArenaOptions options;
-    options.max_block_size = size_t{1} << 16;
-    auto arena = std::make_shared<google::protobuf::Arena>(options);
-    auto* const message =
-        google::protobuf::Arena::CreateMessage<Message>(arena.get());
-    if (!message->ParseFromArray(bytes->data(),
-                                 static_cast<int>(bytes->size()))) {
-      return DoesNotParse(role);
-    }
-    return std::shared_ptr<const Message>(std::move(arena), message);
+    return ParseInArena<Message>(role);
+  }
+  // The same, kept for the stages that come next (see Prepared()). Where it
+  // must be fetched, so are the inputs `roles`.
+  template <typename Message>
+  absl::StatusOr<std::shared_ptr<const Message>> ParseOnce(
+      absl::string_view role,
+      std::initializer_list<absl::string_view> roles = {}) const {
+    const auto parse = [&]() -> absl::StatusOr<std::shared_ptr<Message>> {
+      const absl::Status fetched = Fetch(roles);
+      if (!fetched.ok()) return fetched;
+      return ParseInArena<Message>(role);
+    };
+    return Prepared<Message>({role}, "", parse);
   }
   template <typename Message>
   absl::StatusOr<std::vector<Message>> ParseAll(absl::string_view role) const {
@@ -148,6 +150,22 @@ class StageInputs {
       return DoesNotParse(role);
     }
     return message;
+  }
+  template <typename Message>
+  absl::StatusOr<std::shared_ptr<Message>> ParseInArena(
+      absl::string_view role) const {
+    const absl::StatusOr<absl::string_view> bytes = One(role);
+    if (!bytes.ok()) return bytes.status();
+    google::protobuf::ArenaOptions options;
+    options.max_block_size = size_t{1} << 16;
+    auto arena = std::make_shared<google::protobuf::Arena>(options);
+    auto* const message =
+        google::protobuf::Arena::CreateMessage<Message>(arena.get());
+    if (!message->ParseFromArray(bytes->data(),
+                                 static_cast<int>(bytes->size()))) {
+      return DoesNotParse(role);
+    }
+    return std::shared_ptr<Message>(std::move(arena), message);
   }
   static absl::Status DoesNotParse(absl::string_view role) {
     return absl::InternalError(

@@ -118,6 +118,15 @@ class Network {
         {"program", "constants", "machine", "graph", "chunk", "labels"});
     add(Stage([](auto& o) { o.mutable_count_cycles(); }),
         {"program", "constants", "machine"});
+    add(Stage([](auto& o) { o.mutable_check_fit(); }),
+        {"outline", "capabilities", "machine"});
+    add(Stage([](auto& o) { o.mutable_check_fit()->set_offload(v1::PAYING); }),
+        {"outline", "capabilities", "machine"});
+    add(Stage([](auto& o) { o.mutable_tile(); }), {"partition", "machine"});
+    add(Stage([](auto& o) { o.mutable_emit(); }),
+        {"partition", "tiling", "machine"});
+    add(Stage([](auto& o) { o.mutable_count_cycles()->set_timing_only(true); }),
+        {"program", "machine"});
     return leases;
   }
 
@@ -192,11 +201,49 @@ TEST(WarmSimulationTest, ReadNothingButTheChunk) {
   WarmCache warm(int64_t{256} << 20);
   for (const Lease& lease : network.Leases(0)) lease.Run(&warm, nullptr);
   for (const Lease& lease : network.Leases(1)) {
-    if (lease.options.has_count_cycles()) continue;
+    if (!lease.options.has_simulate() && !lease.options.has_interpret()) {
+      continue;
+    }
     std::set<std::string> asked;
     lease.Run(&warm, &asked);
     EXPECT_EQ(asked, std::set<std::string>{"chunk"})
         << StageName(lease.options.options_case());
+  }
+}
+
+// As the variants of a chip in a sweep: what their stages share is read once.
+TEST(WarmCompilingTest, ReadsNothingThatVariantsShare) {
+  EK_REQUIRE_SHARED("models/resnet8_int8.tflite");
+  EK_REQUIRE_SHARED("data/cifar10_ic_100.npz");
+  const auto network = [](const std::string& target) {
+    return Network("models/resnet8_int8.tflite", "data/cifar10_ic_100.npz",
+                   target);
+  };
+  WarmCache warm(int64_t{256} << 20);
+  for (const Lease& lease : network("dla-64-o-512k").Leases(0)) {
+    lease.Run(&warm, nullptr);
+  }
+  const std::map<v1::StageOptions::OptionsCase, std::set<std::string>> want = {
+      {v1::StageOptions::kCheckFit, {"machine"}},
+      // It has just been read.
+      {v1::StageOptions::kTile, {}},
+      {v1::StageOptions::kEmit, {"tiling"}},
+      {v1::StageOptions::kCountCycles, {"program"}}};
+  bool is_first = true;
+  for (const Lease& lease : network("dla-64-o-1m").Leases(0)) {
+    const auto stage = want.find(lease.options.options_case());
+    if (stage == want.end()) continue;
+    if (lease.options.has_count_cycles() &&
+        !lease.options.count_cycles().timing_only()) {
+      continue;
+    }
+    std::set<std::string> asked;
+    lease.Run(&warm, &asked);
+    if (lease.options.has_check_fit() && !std::exchange(is_first, false)) {
+      EXPECT_EQ(asked, std::set<std::string>());
+    } else {
+      EXPECT_EQ(asked, stage->second) << StageName(stage->first);
+    }
   }
 }
 

@@ -42,10 +42,8 @@ absl::StatusOr<v1::HotSpots> HotSpotsOf(const simfarm::FirmwareProfile& profile,
 
 // `timeline` is null unless it is wanted.
 absl::StatusOr<v1::SimReport> TimeOnly(const v1::Program& program,
-                                       const StageInputs& inputs,
+                                       const v1::Machine& machine,
                                        v1::Timeline* timeline) {
-  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
-                      inputs.Parse<v1::Machine>("machine"));
   const absl::StatusOr<v1::SimReport> report =
       simfarm::CountCycles(program, machine, WithSegments(), timeline);
   if (!report.ok()) return SimulationError(report.status());
@@ -114,11 +112,13 @@ absl::StatusOr<v1::SimReport> Count(const v1::CountCyclesOptions& options,
                                     const StageInputs& inputs,
                                     v1::Timeline* timeline) {
   if (!options.timing_only()) return RunOnce(options, inputs, timeline);
-  EK_RETURN_IF_ERROR(inputs.Fetch({"program", "machine"}));
+  EK_ASSIGN_OR_RETURN(
+      const auto machine,
+      inputs.ParseOnce<v1::Machine>("machine", {"program", "machine"}));
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
   if (program.has_firmware()) return RunOnce(options, inputs, timeline);
-  return TimeOnly(program, inputs, timeline);
+  return TimeOnly(program, *machine, timeline);
 }
 
 }  // namespace

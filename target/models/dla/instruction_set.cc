@@ -1,6 +1,8 @@
 #include "target/models/dla/instruction_set.h"
 
 #include <algorithm>
+#include <bitset>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,13 +12,21 @@
 namespace edgekiln::target {
 namespace {
 
-bool Contains(const google::protobuf::RepeatedPtrField<std::string>& names,
-              absl::string_view name) {
+using Names = google::protobuf::RepeatedPtrField<std::string>;
+// By DlaRegister: those that an instruction set has.
+using Registers = std::bitset<kNumDlaRegisters>;
+
+// `next`: where it stands if names follow each other as they are asked for.
+bool Contains(const Names& names, absl::string_view name, int& next) {
+  if (next < names.size() && names[next] == name) {
+    ++next;
+    return true;
+  }
   return std::any_of(names.begin(), names.end(),
                      [name](const std::string& n) { return n == name; });
 }
 
-absl::Status ValidateCommand(const v1::Isa& isa,
+absl::Status ValidateCommand(const Registers& registers,
                              const v1::CommandDescriptor& command) {
   const std::string where = absl::StrCat("command ", command.mnemonic());
   const auto known = FindDlaCommand(command.mnemonic());
@@ -40,14 +50,16 @@ absl::Status ValidateCommand(const v1::Isa& isa,
     return DlaError("the command rounds nothing", where,
                     "remove takes_rounding");
   }
+  int next = 0;
   for (const DlaRegister reg : DlaCommandReads(*known)) {
-    if (IsOptional(reg) && FindRegister(isa, reg) == nullptr) continue;
-    if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
+    const bool exists = registers[static_cast<size_t>(reg)];
+    if (IsOptional(reg) && !exists) continue;
+    if (!Contains(command.reads(), DlaRegisterName(reg), next)) {
       return DlaError(
           "`reads` leaves out a register that the command depends on", where,
           absl::StrCat("reads: \"", DlaRegisterName(reg), "\""));
     }
-    if (FindRegister(isa, reg) == nullptr) {
+    if (!exists) {
       return DlaError(
           "a register that the command reads does not exist", where,
           absl::StrCat("add ", DlaRegisterName(reg), " to `registers`"));
@@ -134,6 +146,7 @@ const v1::RegisterDescriptor* FindRegister(const v1::Isa& isa,
 }
 
 absl::Status CheckDlaInstructions(const v1::Isa& isa) {
+  Registers registers;
   for (const v1::RegisterDescriptor& reg : isa.registers()) {
     const std::string where = absl::StrCat("register ", reg.name());
     const auto known = FindDlaRegister(reg.name());
@@ -141,6 +154,7 @@ absl::Status CheckDlaInstructions(const v1::Isa& isa) {
       return DlaError("the engine model has no such register", where,
                       "remove it");
     }
+    registers.set(static_cast<size_t>(*known));
     if (IsSigned(*known) && !reg.is_signed()) {
       return DlaError("is_signed is missing", where, "is_signed: true");
     }
@@ -153,7 +167,7 @@ absl::Status CheckDlaInstructions(const v1::Isa& isa) {
     }
   }
   for (const v1::CommandDescriptor& command : isa.commands()) {
-    EK_RETURN_IF_ERROR(ValidateCommand(isa, command));
+    EK_RETURN_IF_ERROR(ValidateCommand(registers, command));
   }
   for (const DlaCommand needed : {DlaCommand::kRegWrite, DlaCommand::kEnd}) {
     if (FindCommand(isa, needed) == nullptr) {
