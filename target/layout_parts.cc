@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "base/checked_math.h"
 #include "base/rounding.h"
 #include "target/layout.h"
@@ -12,13 +11,8 @@
 namespace edgekiln::target {
 namespace {
 
-// A term whose digit takes more than one value.
-struct Digit {
-  int64_t divide = 1;
-  int64_t count = 1;  // Values that it takes.
-  int64_t stride = 0;
-};
-using Digits = absl::InlinedVector<Digit, 2>;  // Of an axis, rising divide.
+using Digit = LayoutDigit;
+using Digits = LayoutDigits;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -58,6 +52,15 @@ Digits DigitsOf(const v1::Layout& layout, int axis) {
   std::sort(digits.begin(), digits.end(),
             [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
   return Reduced(digits, extent);
+}
+
+// Counts follow from the next digit's divide. That of the highest, merged from
+// two, can be above what the extent lets it take.
+bool SameDigits(const Digits& a, const Digits& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Digit& x, const Digit& y) {
+                      return x.divide == y.divide && x.stride == y.stride;
+                    });
 }
 
 void AddTerms(int axis, const Digits& digits, v1::Layout& layout) {
@@ -250,17 +253,8 @@ bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
                   b.extents().end())) {
     return false;
   }
-  // Counts follow from the next digit's divide. That of the highest, merged
-  // from two, can be above what the extent lets it take.
-  const auto same = [](const Digit& x, const Digit& y) {
-    return x.divide == y.divide && x.stride == y.stride;
-  };
   for (int axis = 0; axis < a.extents_size(); ++axis) {
-    const Digits of_a = DigitsOf(a, axis);
-    const Digits of_b = DigitsOf(b, axis);
-    if (!std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), same)) {
-      return false;
-    }
+    if (!SameDigits(DigitsOf(a, axis), DigitsOf(b, axis))) return false;
   }
   return true;
 }
@@ -320,6 +314,33 @@ std::optional<Part> PartOf(const v1::Layout& whole,
   }
   part.layout.set_size_bytes(SpanOf(part.layout));
   return part;
+}
+
+PartComparison::PartComparison(const v1::Layout& whole, int axis,
+                               const v1::Layout& part) {
+  if (whole.element_bits() != part.element_bits() ||
+      whole.reversed_bytes() != part.reversed_bytes() ||
+      whole.extents_size() != part.extents_size()) {
+    return;
+  }
+  for (int other = 0; other < whole.extents_size(); ++other) {
+    if (other == axis) continue;
+    if (whole.extents(other) != part.extents(other) ||
+        !SameDigits(DigitsOf(whole, other), DigitsOf(part, other))) {
+      return;
+    }
+  }
+  others_are_same_ = true;
+  extent_ = part.extents(axis);
+  whole_ = DigitsOf(whole, axis);
+  part_ = DigitsOf(part, axis);
+}
+
+bool PartComparison::SameSteps(int64_t begin) const {
+  if (!others_are_same_) return false;
+  int64_t offset = 0;
+  const auto digits = PartOfAxis(whole_, begin, extent_, offset);
+  return digits && SameDigits(*digits, part_);
 }
 
 std::optional<v1::Layout> InShape(const v1::Layout& layout,

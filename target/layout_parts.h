@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "edgekiln/v1/layout.pb.h"
 
@@ -24,6 +25,15 @@ bool SamePlaces(const v1::Layout& a, const v1::Layout& b);
 // that an axis fills only partly, or reversed groups would not be whole.
 std::optional<v1::Layout> WithoutGaps(const v1::Layout& layout);
 
+// A term of a canonical layout whose digit takes more than one value.
+struct LayoutDigit {
+  int64_t divide = 1;
+  int64_t count = 1;  // Values that it takes.
+  int64_t stride = 0;
+};
+// Of an axis, rising divide.
+using LayoutDigits = absl::InlinedVector<LayoutDigit, 2>;
+
 // A part of an array: a range of indices on every axis.
 struct Part {
   int64_t offset = 0;  // Of its first element, from the array's first byte.
@@ -36,6 +46,23 @@ struct Part {
 std::optional<Part> PartOf(const v1::Layout& whole,
                            absl::Span<const int64_t> begin,
                            absl::Span<const int64_t> extents);
+
+// Compares parts of an array that are whole but for one axis with another
+// array: PartOf() and SamePlaces() for many parts, without layouts of them.
+class PartComparison {
+ public:
+  PartComparison(const v1::Layout& whole, int axis, const v1::Layout& part);
+  // Whether the part from index `begin` on, as long as the other array, has its
+  // elements at the same distances. The first byte may be another one of its
+  // group. False if no layout describes the part.
+  bool SameSteps(int64_t begin) const;
+
+ private:
+  bool others_are_same_ = false;  // Axes, and what elements are.
+  int64_t extent_ = 0;            // Of the other array.
+  LayoutDigits whole_;
+  LayoutDigits part_;
+};
 
 // The layout for an array of `shape` with the same elements in the same dense
 // order: canonical. Nothing if no layout expresses it: each digit of an index

@@ -221,6 +221,59 @@ TEST(PartOfTest, OfReversedBytesBeginsWithinAGroup) {
   }
 }
 
+// As PartOf() and SamePlaces() for each part.
+TEST(PartComparisonTest, AgreesWithThePartsThemselves) {
+  int same = 0;
+  int other = 0;
+  for (const int reversed : {0, 4}) {
+    for (const int64_t block : {1, 4, 16}) {
+      for (const int64_t channels : {5, 16, 24, 40}) {
+        v1::Layout whole = Blocked(2, 3, channels, block);
+        whole.set_reversed_bytes(reversed);
+        for (const int64_t size : {1, 3, 4, 8, 16, 20}) {
+          for (const int unlike : {0, 1, 2}) {
+            // Like the whole; with other rows and columns; with other channels.
+            v1::Layout part = Blocked(2, 3, size, unlike == 1 ? 8 : block);
+            part.set_reversed_bytes(reversed);
+            if (unlike == 2) {
+              v1::Layout::Term& blocks = *part.mutable_terms(0);
+              blocks.set_stride_bytes(2 * blocks.stride_bytes());
+              part.set_size_bytes(2 * part.size_bytes());
+            }
+            const PartComparison comparison(whole, 2, part);
+            for (int64_t begin = 0; begin + size <= channels; ++begin) {
+              const auto there = PartOf(whole, {0, 0, begin}, {2, 3, size});
+              v1::Layout moved = part;
+              if (there) moved.set_first_byte(there->layout.first_byte());
+              const bool expected =
+                  there.has_value() && SamePlaces(moved, there->layout);
+              EXPECT_EQ(comparison.SameSteps(begin), expected)
+                  << channels << " in " << block << ": " << begin << ", "
+                  << size;
+              ++(expected ? same : other);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(same, 100);
+  EXPECT_GT(other, 100);
+}
+
+TEST(PartComparisonTest, OfOtherArraysIsFalse) {
+  const v1::Layout whole = DenseLayout({2, 3, 8}, 1);
+  EXPECT_TRUE(PartComparison(whole, 2, whole).SameSteps(0));
+  EXPECT_FALSE(
+      PartComparison(whole, 2, DenseLayout({2, 4, 8}, 1)).SameSteps(0));
+  EXPECT_FALSE(
+      PartComparison(whole, 2, DenseLayout({2, 3, 8}, 2)).SameSteps(0));
+  EXPECT_FALSE(PartComparison(whole, 2, DenseLayout({6, 8}, 1)).SameSteps(0));
+  v1::Layout reversed = whole;
+  reversed.set_reversed_bytes(4);
+  EXPECT_FALSE(PartComparison(whole, 2, reversed).SameSteps(0));
+}
+
 TEST(CanonicalTest, ReversedBytesAreOtherPlaces) {
   const v1::Layout plain = DenseLayout({3, 4}, 1);
   v1::Layout reversed = plain;

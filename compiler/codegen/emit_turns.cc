@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "compiler/codegen/backends.h"
 #include "compiler/codegen/host_orders.h"
 #include "compiler/codegen/host_pools.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/plane_sums.h"
 #include "compiler/codegen/step_rooms.h"
 #include "compiler/codegen/system_rooms.h"
@@ -36,6 +36,7 @@ class TurnEmitter {
         partition_(partition),
         plans_(plans),
         machine_(machine),
+        backends_(machine),
         views_(std::move(views)),
         writer_(writer),
         maker_(graph),
@@ -244,7 +245,7 @@ class TurnEmitter {
   absl::StatusOr<RegionCode> EmitRegion(int32_t index) {
     const v1::RegionPlan& plan = plans_.regions(index);
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                        FindBackend(machine_, plan.engine()));
+                        backends_.Find(plan.engine()));
     const RegionMemory memory = {
         .tensors = &in_ram_,
         .ram = writer_.memories().rams[0],
@@ -338,6 +339,7 @@ class TurnEmitter {
   const v1::Partition& partition_;
   const v1::RegionPlans& plans_;
   const v1::Machine& machine_;
+  MachineBackends backends_;
   const Views views_;
   ProgramWriter& writer_;
   const RegionMaker maker_;

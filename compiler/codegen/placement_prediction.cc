@@ -29,31 +29,49 @@ PlacementPredictor::PlacementPredictor(const OpForms& forms,
       memo_(memo),
       producers_(Producers(forms.whole)),
       whole_(forms.whole),
-      split_(forms.split) {}
+      split_(forms.split),
+      machine_backends_(machine) {}
 
 absl::Status PlacementPredictor::Init() {
   EK_ASSIGN_OR_RETURN(costs_, target::HostCosts::Create(machine_));
   for (int32_t e = 0; e < machine_.engines_size(); ++e) {
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                        FindBackend(machine_, e));
+                        machine_backends_.Find(e));
     backends_.push_back(backend);
   }
   for (const auto& [op, unpadded] : forms_.unpadded) {
-    EK_ASSIGN_OR_RETURN(whole_.host_cycles[op], UnpaddedCycles(op, unpadded));
+    EK_ASSIGN_OR_RETURN(
+        whole_.host_cycles[op],
+        OtherFormCycles(op, unpadded.attributes, forms_.whole.ops[op].inputs[0],
+                        unpadded.kernel));
+  }
+  // What rearranges its image goes with the phases.
+  for (const auto& [op, whole] : forms_.whole_images) {
+    EK_ASSIGN_OR_RETURN(
+        int64_t cycles,
+        OtherFormCycles(op, whole.attributes, whole.image, whole.kernel));
+    for (const int32_t gone : whole.rearranging) {
+      EK_ASSIGN_OR_RETURN(const int64_t saved,
+                          HostCycles({false, gone, kHost}));
+      cycles -= saved;
+    }
+    whole_.host_cycles[op] = std::max<int64_t>(cycles, 0);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> PlacementPredictor::UnpaddedCycles(
-    int32_t op, const UnpaddedOp& unpadded) const {
+absl::StatusOr<int64_t> PlacementPredictor::OtherFormCycles(
+    int32_t op, const v1::OpAttributes& attributes, TensorId image,
+    const Tensor& kernel) const {
   const Op& padded = forms_.whole.ops[op];
   HostForm form;
-  form.attributes = unpadded.attributes;
+  form.attributes = attributes;
   for (const TensorId input : padded.inputs) {
     form.inputs.push_back(input == kNoTensor ? Tensor()
                                              : forms_.whole.tensors[input]);
   }
-  form.inputs[1] = unpadded.kernel;
+  form.inputs[0] = forms_.whole.tensors[image];
+  form.inputs[1] = kernel;
   form.output = forms_.whole.tensors[padded.outputs[0]];
   const absl::StatusOr<int64_t> cycles = HostOpCycles(form, machine_, costs_);
   if (!absl::IsOutOfRange(cycles.status())) {

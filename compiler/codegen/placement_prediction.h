@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/codegen/backends.h"
 #include "compiler/codegen/estimate_memo.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/turns.h"
 #include "compiler/partition/op_forms.h"
 #include "edgekiln/v1/target.pb.h"
@@ -72,8 +72,11 @@ class PlacementPredictor {
                                                   int32_t engine);
   std::vector<Part> PartsOf(int32_t op, const OpForm& form) const;
   absl::StatusOr<int64_t> HostCycles(const Part& part);
-  absl::StatusOr<int64_t> UnpaddedCycles(int32_t op,
-                                         const UnpaddedOp& unpadded) const;
+  // Of the op in a form with this window, image and kernel.
+  absl::StatusOr<int64_t> OtherFormCycles(int32_t op,
+                                          const v1::OpAttributes& attributes,
+                                          TensorId image,
+                                          const Tensor& kernel) const;
   absl::StatusOr<std::optional<int64_t>> EngineCycles(const Part& first,
                                                       std::vector<int32_t> ops);
   void FollowReshapes(std::vector<OpForm>& placed) const;
@@ -89,7 +92,8 @@ class PlacementPredictor {
   const std::vector<int32_t> producers_;  // In forms_.whole.
   GraphState whole_;
   GraphState split_;
-  std::vector<const EngineBackend*> backends_;
+  MachineBackends machine_backends_;
+  std::vector<const EngineBackend*> backends_;  // By engine.
   int64_t effort_ = 0;
 };
 

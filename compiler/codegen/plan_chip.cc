@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/plan_cache.h"
 #include "compiler/codegen/residency.h"
 #include "compiler/codegen/rooms.h"
@@ -93,6 +94,7 @@ class ChipPlanner {
       : graph_(graph),
         partition_(partition),
         machine_(machine),
+        backends_(machine),
         recipe_(recipe),
         rams_(rams),
         ops_(std::move(ops)) {}
@@ -143,9 +145,9 @@ class ChipPlanner {
                         Views::Create(graph_, partition_, folded));
     for (const int share : kShares) {
       if (TriedEnough()) break;
-      auto driven =
-          PlanDrivenOps(graph_, views, partition_, ops_, machine_, recipe_,
-                        ShareOf(machine_, share), rams_[0], ram_of, cache_);
+      auto driven = PlanDrivenOps(graph_, views, partition_, ops_, machine_,
+                                  backends_, recipe_, ShareOf(machine_, share),
+                                  rams_[0], ram_of, cache_);
       if (!driven.ok()) {
         if (!absl::IsResourceExhausted(driven.status()) &&
             !absl::IsUnimplemented(driven.status())) {
@@ -225,6 +227,7 @@ class ChipPlanner {
   const Graph& graph_;
   const v1::Partition& partition_;
   const v1::Machine& machine_;
+  MachineBackends backends_;
   v1::TileRecipe recipe_;
   const std::vector<int32_t>& rams_;
   const std::vector<DrivenOp> ops_;

@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "compiler/codegen/backends.h"
 #include "compiler/codegen/wall_cycles.h"
 
 namespace edgekiln::compiler {
@@ -24,7 +23,8 @@ class Planner {
  public:
   Planner(const Graph& graph, const Views& views,
           const v1::Partition& partition, const std::vector<DrivenOp>& ops,
-          const v1::Machine& machine, const v1::TileRecipe& recipe,
+          const v1::Machine& machine, MachineBackends& backends,
+          const v1::TileRecipe& recipe,
           const std::vector<int64_t>& memory_bytes, int32_t ram,
           const RamOfTensor* ram_of, PlanCache& cache)
       : graph_(graph),
@@ -32,6 +32,7 @@ class Planner {
         partition_(partition),
         ops_(ops),
         machine_(machine),
+        backends_(backends),
         recipe_(recipe),
         memory_bytes_(memory_bytes),
         ram_(ram),
@@ -44,7 +45,7 @@ class Planner {
     EK_ASSIGN_OR_RETURN(
         candidates_,
         FindResidentCandidates(graph_, views_, partition_, ops_, machine_,
-                               maker_, ram_,
+                               backends_, maker_, ram_,
                                /*plane_sums=*/!recipe_.round_trips()));
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
       candidate_of_[candidates_[c].place] = c;
@@ -97,7 +98,7 @@ class Planner {
   }
 
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
-    return FindBackend(machine_, ops_[position].engine);
+    return backends_.Find(ops_[position].engine);
   }
 
   Region RegionAt(int32_t position) const {
@@ -375,6 +376,7 @@ class Planner {
   const v1::Partition& partition_;
   const std::vector<DrivenOp>& ops_;
   const v1::Machine& machine_;
+  MachineBackends& backends_;
   const v1::TileRecipe& recipe_;
   const std::vector<int64_t>& memory_bytes_;
   const int32_t ram_;
@@ -399,10 +401,11 @@ google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
     const Graph& graph, const Views& views, const v1::Partition& partition,
     const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-    const v1::TileRecipe& recipe, const std::vector<int64_t>& memory_bytes,
-    int32_t ram, const RamOfTensor* ram_of, PlanCache& cache) {
-  return Planner(graph, views, partition, ops, machine, recipe, memory_bytes,
-                 ram, ram_of, cache)
+    MachineBackends& backends, const v1::TileRecipe& recipe,
+    const std::vector<int64_t>& memory_bytes, int32_t ram,
+    const RamOfTensor* ram_of, PlanCache& cache) {
+  return Planner(graph, views, partition, ops, machine, backends, recipe,
+                 memory_bytes, ram, ram_of, cache)
       .Run();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/plan_cache.h"
 #include "compiler/codegen/resident_candidates.h"
@@ -28,12 +29,14 @@ namespace edgekiln::compiler {
 // and nobody reads the input later. Places that do not stay lie in `ram`, or
 // where `ram_of` (may be null) says: densely, unless the host's code would have
 // to rearrange them. With `round_trips` of the recipe none stays. Errors are
-// those of the back ends. `cache` is of this graph, machine and recipe.
+// those of the back ends. `backends` and `cache` are of this machine, the
+// latter of this graph and recipe, too.
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
     const Graph& graph, const Views& views, const v1::Partition& partition,
     const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-    const v1::TileRecipe& recipe, const std::vector<int64_t>& memory_bytes,
-    int32_t ram, const RamOfTensor* ram_of, PlanCache& cache);
+    MachineBackends& backends, const v1::TileRecipe& recipe,
+    const std::vector<int64_t>& memory_bytes, int32_t ram,
+    const RamOfTensor* ram_of, PlanCache& cache);
 
 // The decisions that `recipe` has for the engine at that position of the
 // machine; empty if it has none.

@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "compiler/codegen/backends.h"
 #include "compiler/codegen/host_orders.h"
 #include "compiler/codegen/in_place_ops.h"
 #include "compiler/codegen/plane_sums.h"
@@ -25,11 +24,13 @@ class CandidateFinder {
   CandidateFinder(const Graph& graph, const Views& views,
                   const v1::Partition& partition,
                   const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-                  const RegionMaker& maker, int32_t ram, bool plane_sums)
+                  MachineBackends& backends, const RegionMaker& maker,
+                  int32_t ram, bool plane_sums)
       : graph_(graph),
         views_(views),
         ops_(ops),
         machine_(machine),
+        backends_(backends),
         maker_(maker),
         ram_(ram),
         plane_sums_(plane_sums),
@@ -203,7 +204,7 @@ class CandidateFinder {
   }
 
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
-    return FindBackend(machine_, ops_[position].engine);
+    return backends_.Find(ops_[position].engine);
   }
 
   Region RegionAt(int32_t position) const {
@@ -310,6 +311,7 @@ class CandidateFinder {
   const Views& views_;
   const std::vector<DrivenOp>& ops_;
   const v1::Machine& machine_;
+  MachineBackends& backends_;
   const RegionMaker& maker_;
   const int32_t ram_;
   const bool plane_sums_;
@@ -339,9 +341,10 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
     const Graph& graph, const Views& views, const v1::Partition& partition,
     const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-    const RegionMaker& maker, int32_t ram, bool plane_sums) {
-  return CandidateFinder(graph, views, partition, ops, machine, maker, ram,
-                         plane_sums)
+    MachineBackends& backends, const RegionMaker& maker, int32_t ram,
+    bool plane_sums) {
+  return CandidateFinder(graph, views, partition, ops, machine, backends, maker,
+                         ram, plane_sums)
       .Run();
 }
 

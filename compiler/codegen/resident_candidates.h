@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/views.h"
 #include "compiler/engines/backend.h"
 #include "compiler/ir/graph.h"
@@ -60,7 +61,8 @@ void ChooseLayout(size_t layout, const v1::Machine& machine,
 absl::StatusOr<std::vector<ResidentCandidate>> FindResidentCandidates(
     const Graph& graph, const Views& views, const v1::Partition& partition,
     const std::vector<DrivenOp>& ops, const v1::Machine& machine,
-    const RegionMaker& maker, int32_t ram, bool plane_sums);
+    MachineBackends& backends, const RegionMaker& maker, int32_t ram,
+    bool plane_sums);
 
 }  // namespace edgekiln::compiler
 

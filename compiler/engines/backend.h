@@ -2,6 +2,7 @@
 #define EK_COMPILER_ENGINES_BACKEND_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -123,6 +124,14 @@ struct RegionCode {
 class EngineBackend {
  public:
   virtual ~EngineBackend() = default;
+
+  // The same back end for many calls about one machine, which keeps what it
+  // reads of it: equal answers, but not thread-safe. Null if there is nothing
+  // to keep. The machine must outlive it and stay as it is.
+  virtual std::unique_ptr<const EngineBackend> OnMachine(
+      const v1::Machine& /*machine*/) const {
+    return nullptr;
+  }
 
   // The host writes its registers, moves its data and polls: plans have steps
   // and buffers, regions are single ops. Otherwise the engine runs streams.

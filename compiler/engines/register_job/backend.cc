@@ -1,17 +1,20 @@
 #include "compiler/engines/register_job/backend.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/chip.h"
+#include "compiler/engines/register_job/choice_memo.h"
 #include "compiler/engines/register_job/dense_blocks.h"
 #include "compiler/engines/register_job/emit.h"
 #include "compiler/engines/register_job/model_in_c.h"
@@ -147,15 +150,28 @@ absl::StatusOr<std::optional<Placement>> DenseBlocks(const Chip& chip,
   return *std::move(placement);
 }
 
+using SharedChip = std::shared_ptr<const Chip>;
+
 class RegisterJobBackend final : public EngineBackend {
  public:
+  RegisterJobBackend() = default;
+  // For OnMachine().
+  explicit RegisterJobBackend(const v1::Machine& machine)
+      : machine_(&machine) {}
+
+  std::unique_ptr<const EngineBackend> OnMachine(
+      const v1::Machine& machine) const override {
+    return std::make_unique<RegisterJobBackend>(machine);
+  }
+
   bool HostDriven() const override { return true; }
 
   absl::StatusOr<v1::Layout> OperandLayout(const Region& region,
                                            TensorId tensor,
                                            const v1::Machine& machine,
                                            int32_t engine) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
     EK_ASSIGN_OR_RETURN(const Placement placement,
                         PlaceOperands(chip, region, 0, {}));
     return LayoutOfTensor(region, placement, region.storage[tensor]);
@@ -164,7 +180,8 @@ class RegisterJobBackend final : public EngineBackend {
   absl::Status CheckBorder(const Region& region, const Budget::Border& border,
                            const v1::Machine& machine,
                            int32_t engine) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
     Borders borders;
     EK_ASSIGN_OR_RETURN(
         borders[border.tensor],
@@ -186,12 +203,13 @@ class RegisterJobBackend final : public EngineBackend {
   bool NeedsRearranging(const Region& region, const Budget::Border& border,
                         const v1::Machine& machine,
                         int32_t engine) const override {
-    const auto chip = Chip::Create(machine, engine);
-    if (!chip.ok() || !chip->rearranges()) return false;
+    const auto shared = ChipOf(machine, engine);
+    if (!shared.ok() || !(*shared)->rearranges()) return false;
+    const Chip& chip = **shared;
     const auto own = OperandLayout(region, border.tensor, machine, engine);
     if (!own.ok()) return false;
     const auto move =
-        chip->MoveBetween(border.memory, border.layout, chip->memory(), *own);
+        chip.MoveBetween(border.memory, border.layout, chip.memory(), *own);
     return move.ok() && move->rearranges;
   }
 
@@ -208,7 +226,8 @@ class RegisterJobBackend final : public EngineBackend {
                              const std::vector<int32_t>& ops,
                              const v1::Machine& machine,
                              int32_t engine) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
     const v1::ResolvedMemory& memory = machine.memories(chip.memory());
     const std::vector<TensorId> storage = StorageOf(graph);
     int64_t most = 0;
@@ -258,7 +277,8 @@ class RegisterJobBackend final : public EngineBackend {
   absl::StatusOr<int64_t> EstimateCycles(const Region& region,
                                          const v1::Machine& machine,
                                          int32_t engine) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
     const int32_t ram = RamOf(machine);
     const int64_t capacity = machine.memories(chip.memory()).capacity_bytes();
     EK_ASSIGN_OR_RETURN(const Placement in_ram,
@@ -273,15 +293,17 @@ class RegisterJobBackend final : public EngineBackend {
     }
     EK_ASSIGN_OR_RETURN(const Placement resident,
                         PlaceOperands(chip, region, ram, residents));
-    const auto cycles = EstimateRegion(*region.graph, resident, capacity);
+    ChoiceMemo own;
+    ChoiceMemo& memo = MemoOf(machine, own);
+    const auto cycles = EstimateRegion(*region.graph, resident, capacity, memo);
     if (absl::IsResourceExhausted(cycles.status())) {
-      return EstimateRegion(*region.graph, in_ram, capacity);
+      return EstimateRegion(*region.graph, in_ram, capacity, memo);
     }
     EK_RETURN_IF_ERROR(cycles.status());
     EK_ASSIGN_OR_RETURN(const std::optional<Placement> blocks,
                         DenseBlocks(chip, region, ram, residents));
     if (!blocks) return cycles;
-    const auto other = EstimateRegion(*region.graph, *blocks, capacity);
+    const auto other = EstimateRegion(*region.graph, *blocks, capacity, memo);
     return other.ok() ? std::min(*cycles, *other) : cycles;
   }
 
@@ -297,7 +319,8 @@ class RegisterJobBackend final : public EngineBackend {
       return absl::InvalidArgumentError(
           "the budget is not for this machine's memories");
     }
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
     EK_ASSIGN_OR_RETURN(const Borders borders, BordersOf(region, budget, chip));
     EK_ASSIGN_OR_RETURN(Placement placement,
                         PlaceOperands(chip, region, RamOf(machine), borders));
@@ -307,13 +330,16 @@ class RegisterJobBackend final : public EngineBackend {
     const int64_t bytes =
         std::min(budget.memory_bytes[chip.memory()],
                  machine.memories(chip.memory()).capacity_bytes());
-    EK_ASSIGN_OR_RETURN(v1::RegionPlan plan,
-                        PlanRegion(*region.graph, placement, bytes, decisions));
+    ChoiceMemo own;
+    ChoiceMemo& memo = MemoOf(machine, own);
+    EK_ASSIGN_OR_RETURN(
+        v1::RegionPlan plan,
+        PlanRegion(*region.graph, placement, bytes, decisions, memo));
     if (!decisions.no_dense_blocks()) {
       EK_ASSIGN_OR_RETURN(const std::optional<Placement> blocks,
                           DenseBlocks(chip, region, RamOf(machine), borders));
       if (blocks) {
-        auto other = PlanRegion(*region.graph, *blocks, bytes, decisions);
+        auto other = PlanRegion(*region.graph, *blocks, bytes, decisions, memo);
         if (other.ok() && other->predicted_cycles() < plan.predicted_cycles()) {
           plan = *std::move(other);
         }
@@ -333,7 +359,9 @@ class RegisterJobBackend final : public EngineBackend {
                                   const v1::RegionPlan& plan,
                                   const v1::Machine& machine,
                                   const RegionMemory& memory) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine()));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared,
+                        ChipOf(machine, plan.engine()));
+    const Chip& chip = *shared;
     Borders borders;
     for (const v1::RegionPlan::Border& border : plan.borders()) {
       EK_ASSIGN_OR_RETURN(borders[border.tensor()],
@@ -364,6 +392,29 @@ class RegisterJobBackend final : public EngineBackend {
       const v1::Machine& machine, int32_t engine) const override {
     return ModelInC(machine, engine);
   }
+
+ private:
+  absl::StatusOr<SharedChip> ChipOf(const v1::Machine& machine,
+                                    int32_t engine) const {
+    const auto create = [&]() -> absl::StatusOr<SharedChip> {
+      EK_ASSIGN_OR_RETURN(Chip chip, Chip::Create(machine, engine));
+      return std::make_shared<const Chip>(std::move(chip));
+    };
+    if (machine_ != &machine) return create();
+    SharedChip& known = chips_[engine];
+    if (known == nullptr) {
+      EK_ASSIGN_OR_RETURN(known, create());
+    }
+    return known;
+  }
+
+  ChoiceMemo& MemoOf(const v1::Machine& machine, ChoiceMemo& own) const {
+    return machine_ == &machine ? choices_ : own;
+  }
+
+  const v1::Machine* const machine_ = nullptr;  // Null: none in particular.
+  mutable absl::flat_hash_map<int32_t, SharedChip> chips_;  // By engine.
+  mutable ChoiceMemo choices_;
 };
 
 }  // namespace

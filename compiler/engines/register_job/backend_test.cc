@@ -58,6 +58,43 @@ TEST(OverlapTest, ATileIsBroughtWhileTheEngineWorks) {
   EXPECT_EQ(constants, (64 + decisions.channels() - 1) / decisions.channels());
 }
 
+// Of a machine, and of another one that it was not made for.
+TEST(OnMachineTest, AnswersAreTheSame) {
+  const v1::Machine machine = ToyMachine(kBlock, 16384);
+  const v1::Machine other = ToyMachine(kBlock, 8192);
+  const auto kept = Backend().OnMachine(machine);
+  ASSERT_NE(kept, nullptr);
+  for (const int64_t channels : {16, 24, 16}) {
+    for (const char* const kind : {"conv2d", "depthwise_conv2d"}) {
+      const Graph graph = GraphOf({.name = "s",
+                                   .kind = kind,
+                                   .h = 12,
+                                   .w = 12,
+                                   .c = channels,
+                                   .out_c = channels,
+                                   .kernel_h = 3,
+                                   .kernel_w = 3,
+                                   .pad = 1});
+      const Region region = RegionFor(graph);
+      for (const v1::Machine* const asked : {&machine, &other}) {
+        for (const int64_t bytes : {8192, 4096}) {
+          for (const Stays stays : {Stays(), Stays{true, false}}) {
+            const Budget budget = BudgetOf(region, *asked, bytes, stays);
+            const auto plan = Backend().Plan(region, budget, *asked, 0, {});
+            const auto again = kept->Plan(region, budget, *asked, 0, {});
+            ASSERT_EQ(plan.status(), again.status());
+            if (!plan.ok()) continue;
+            EXPECT_EQ(plan->SerializeAsString(), again->SerializeAsString());
+          }
+        }
+        const auto cycles = Backend().EstimateCycles(region, *asked, 0);
+        ASSERT_TRUE(cycles.ok()) << cycles.status();
+        EXPECT_EQ(*cycles, *kept->EstimateCycles(region, *asked, 0));
+      }
+    }
+  }
+}
+
 // No window reads the last row and column; nothing is copied for that.
 TEST(ResidentTest, AWholeTensorIsReadAsItLies) {
   const Graph graph = GraphOf({.name = "s",

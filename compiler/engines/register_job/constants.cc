@@ -248,8 +248,8 @@ absl::StatusOr<Constants> PackConstants(const Graph& graph,
   const int64_t grain = std::max<int64_t>(
       chip.machine().memories(chip.flash()).alignment_bytes(), 4);
   const TileSet& tiles = schedule.tiles();
-  for (int32_t i = 0; i < std::ssize(tiles.c.cuts); ++i) {
-    const Cut& c = tiles.c.cuts[i];
+  for (int32_t i = 0; i < std::ssize(tiles.c->cuts); ++i) {
+    const Cut& c = tiles.c->cuts[i];
     EK_ASSIGN_OR_RETURN(const ConstantRoom room, schedule.ConstantRoomOf(i));
     const int64_t offset = RoundUp(std::ssize(constants.bytes), grain);
     constants.bytes.resize(static_cast<size_t>(offset + room.bytes), '\0');
@@ -258,7 +258,8 @@ absl::StatusOr<Constants> PackConstants(const Graph& graph,
     if (operation.weights != kNoTensor) {
       EK_RETURN_IF_ERROR(PutWeights(
           graph, placement,
-          VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0], c), c, at));
+          VariablesOf(operation, tiles.h->cuts[0], tiles.w->cuts[0], c), c,
+          at));
     }
     PutTable(graph, operation, c, at + room.table_offset);
   }

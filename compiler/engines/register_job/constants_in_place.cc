@@ -92,7 +92,7 @@ target::JobVariables BlockVariables(const Operation& operation, const Cut& c) {
   const TileSet all(operation,
                     {operation.out.h, operation.out.w, operation.out.c});
   target::JobVariables variables =
-      VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c);
+      VariablesOf(operation, all.h->cuts[0], all.w->cuts[0], c);
   variables[target::JobVariable::kWeightsAddr] = 0;
   return variables;
 }
@@ -159,7 +159,7 @@ absl::StatusOr<std::optional<int64_t>> AddressOfPart(
   const TileSet all(operation,
                     {operation.out.h, operation.out.w, operation.out.c});
   target::JobVariables variables =
-      VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c);
+      VariablesOf(operation, all.h->cuts[0], all.w->cuts[0], c);
   variables[target::JobVariable::kWeightsAddr] = address;
   EK_ASSIGN_OR_RETURN(
       const Found weights,

@@ -225,8 +225,9 @@ class Emitter {
   absl::Status AddTap(const TileStep& step, int32_t index,
                       const JobVariables& variables, const Place& output) {
     const TileSet& tiles = schedule_.tiles();
-    const ImagePart part = OutputPart(
-        tiles.h.cuts[step.h], tiles.w.cuts[step.w], schedule_.ChannelsOf(step));
+    const ImagePart part =
+        OutputPart(tiles.h->cuts[step.h], tiles.w->cuts[step.w],
+                   schedule_.ChannelsOf(step));
     if (part.extents[2] == 0) return absl::OkStatus();
     const Image& out = placement_.operation.out;
     v1::Program::Tap& tap = code_.taps.emplace_back();

@@ -42,6 +42,11 @@ static int64_t find_record(const int64_t *r) {
   return @record_address@;
 }
 
+static int find_transfer(const int64_t *r, struct job_transfer *t) {
+  (void)r;
+  (void)t;
+@transfer@}
+
 static void decode(const int64_t *r, int64_t *v) {
   int i;
   for (i = 0; i < JOB_VARIABLES; ++i) v[i] = 0;
@@ -79,7 +84,7 @@ static const struct job_engine engine = {
     @start@,
     @status@,
     kinds, @kind_count@,
-    find_record, decode, refuse, place};
+    find_record, find_transfer, decode, refuse, place};
 static struct job_state state;
 
 void engine_@engine@_write(uint32_t offset, uint32_t value);
@@ -163,6 +168,25 @@ class EngineText {
     return absl::InvalidArgumentError("nothing tells where the record lies");
   }
 
+  absl::StatusOr<std::string> Transfer(int32_t engine) {
+    if (!jobs_.has_transfers()) return "  return 0;\n";
+    std::string first, rest;
+    for (const Jobs::Field& field : jobs_.transfers().fields()) {
+      EK_ASSIGN_OR_RETURN(const std::string value,
+                          OfRegisters(field.value_expr()),
+                          absl::StrCat("transfers: ", field.variable()));
+      if (field.variable() == "transfer") {
+        first = absl::StrCat("  if ((", value, ") == 0) return 0;\n");
+      } else {
+        absl::StrAppend(&rest, "  t->", field.variable(), " = ", value, ";\n");
+      }
+    }
+    return absl::StrCat(first, rest, "  t->is_joined = ", Joined(engine),
+                        ";\n  t->reversed_bytes = ",
+                        std::max(jobs_.transfers().reversed_bytes(), 1),
+                        ";\n  return 1;\n");
+  }
+
   absl::StatusOr<std::string> Fields() {
     std::string out;
     const auto assign = [&out](target::JobVariable variable,
@@ -231,6 +255,26 @@ class EngineText {
   }
 
  private:
+  // Whether the link in the window joins the memories of a transfer.
+  std::string Joined(int32_t engine) const {
+    std::string joined = "0";
+    for (const v1::ResolvedLink& link : machine_.links()) {
+      if (!link.has_window() || link.window() != engine) continue;
+      const auto one_of = [](absl::string_view name, const auto& memories) {
+        return absl::StrCat(
+            "(",
+            absl::StrJoin(memories, " || ",
+                          [&](std::string* out, int32_t memory) {
+                            absl::StrAppend(out, "t->", name, " == ", memory);
+                          }),
+            ")");
+      };
+      joined = absl::StrCat(one_of("from_memory", link.from()), " && ",
+                            one_of("to_memory", link.to()));
+    }
+    return joined;
+  }
+
   absl::StatusOr<std::string> InC(absl::string_view text,
                                   const std::vector<std::string>& names,
                                   const std::vector<std::string>& names_in_c) {
@@ -357,6 +401,7 @@ absl::StatusOr<std::vector<EngineBackend::ModelFile>> ModelInC(
                       target::RegisterJobsView::Create(machine, engine));
   EngineText text(machine, view);
   EK_ASSIGN_OR_RETURN(const std::string record_address, text.RecordAddress());
+  EK_ASSIGN_OR_RETURN(const std::string transfer, text.Transfer(engine));
   EK_ASSIGN_OR_RETURN(const std::string fields, text.Fields());
   EK_ASSIGN_OR_RETURN(const std::string conditions, text.Conditions());
   EK_ASSIGN_OR_RETURN(const std::string places, text.Places());
@@ -376,6 +421,7 @@ absl::StatusOr<std::vector<EngineBackend::ModelFile>> ModelInC(
             {"@registers@", text.Registers()},
             {"@kinds@", text.Kinds()},
             {"@record_address@", record_address},
+            {"@transfer@", transfer},
             {"@fields@", fields},
             {"@conditions@", conditions},
             {"@masks@", text.Masks()},

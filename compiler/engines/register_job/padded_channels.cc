@@ -11,15 +11,19 @@
 namespace edgekiln::compiler::register_job {
 namespace {
 
+// Most bytes of a group that layouts reverse.
+constexpr int64_t kMostReversed = 8;
+
 // How many bytes of the tensor lie together from its first one on, in whole
-// groups; 0 if it has gaps.
-int64_t FirstBytes(const v1::Layout& tensor) {
+// groups of its own and of `group` bytes; 0 if it has gaps.
+int64_t FirstBytes(const v1::Layout& tensor, int64_t group) {
   int64_t bytes = tensor.element_bits() / 8;
   for (const int64_t extent : tensor.extents()) bytes *= extent;
-  const int64_t group = std::max<int64_t>(tensor.reversed_bytes(), 1);
-  if (tensor.first_byte() != 0 || RoundUp(bytes, group) < tensor.size_bytes()) {
+  const int64_t own = std::max<int64_t>(tensor.reversed_bytes(), 1);
+  if (tensor.first_byte() != 0 || RoundUp(bytes, own) < tensor.size_bytes()) {
     return 0;
   }
+  group = std::max(group, own);
   return bytes / group * group;
 }
 
@@ -33,7 +37,8 @@ bool CanPad(const Graph& graph, const Placement& placement) {
                     placement.operation.depth_multiplier != 1)) {
     return false;
   }
-  return !placement.input.resident && FirstBytes(placement.input.whole) > 0;
+  return !placement.input.resident &&
+         FirstBytes(placement.input.whole, kMostReversed) > 0;
 }
 
 }  // namespace
@@ -63,7 +68,8 @@ std::optional<Filler> FillerOf(const Operand& input, const v1::Layout& room,
   Filler filler;
   filler.begin = behind ? behind->offset : 0;
   filler.bytes = room.size_bytes() - filler.begin;
-  filler.run_bytes = FirstBytes(input.whole);
+  // Links move the room's bytes in its groups.
+  filler.run_bytes = FirstBytes(input.whole, room.reversed_bytes());
   return filler;
 }
 

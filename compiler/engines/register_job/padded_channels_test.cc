@@ -171,6 +171,9 @@ TEST(FillerTest, CoversWhatTheTensorDoesNot) {
        72, 328, 72, 4 * (40 + 6) + 40 + 4},
       {"in the other order", target::DenseLayout({4, 6, 3}, 1),
        ChannelsOfRows(4, 6, 16), 13, 72, 312, 72, 4 * (40 + 6) + 40 + 2},
+      {"in the other order, and parts of words",
+       target::DenseLayout({5, 5, 3}, 1), ChannelsOfRows(5, 5, 16), 13, 72, 328,
+       72, 4 * (40 + 6) + 40 + 4},
       {"a tile of rows", ChannelsOfRows(8, 6, 8), ChannelsOfRows(4, 6, 16), 8,
        192, 192, 384, 40 + 12},
   };

@@ -55,8 +55,8 @@ absl::StatusOr<int32_t> FindJob(const Chip& chip, const Operation& operation,
     for (const int64_t channels : {operation.out.c, kFewChannels, int64_t{1}}) {
       const TileSet tiles(operation, {operation.out.h, operation.out.w,
                                       std::min(channels, operation.out.c)});
-      JobVariables variables = VariablesOf(operation, tiles.h.cuts[0],
-                                           tiles.w.cuts[0], tiles.c.cuts[0]);
+      JobVariables variables = VariablesOf(operation, tiles.h->cuts[0],
+                                           tiles.w->cuts[0], tiles.c->cuts[0]);
       variables[target::JobVariable::kKernel] = jobs.jobs(j).code();
       const absl::Status checked = chip.view().CheckJob(j, variables);
       if (checked.ok()) return j;
@@ -80,8 +80,8 @@ absl::StatusOr<int64_t> MostChannels(const Chip& chip,
     const TileSet tiles(operation,
                         {operation.out.h, operation.out.w, channels});
     const absl::Status checked = chip.view().CheckJob(
-        job, VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0],
-                         tiles.c.cuts[0]));
+        job, VariablesOf(operation, tiles.h->cuts[0], tiles.w->cuts[0],
+                         tiles.c->cuts[0]));
     if (checked.ok()) return channels;
     refusal.Update(checked);
   }

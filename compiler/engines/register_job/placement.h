@@ -24,6 +24,8 @@ struct Operand {
   bool present() const { return tensor != kNoTensor; }
 };
 
+struct OpCosts;  // op_costs.h
+
 // One op on an engine, and its operands.
 struct Placement {
   const Chip* chip = nullptr;
@@ -43,6 +45,8 @@ struct Placement {
   bool by_row = false;
   // Channels were rounded up to a multiple of it (padded_channels.h); 0: not.
   int64_t input_channels_multiple = 0;
+  // Shared by placements of equal ops on one job; null: by none.
+  OpCosts* costs = nullptr;
 
   // Whether a tile may be several jobs.
   bool cuts_jobs() const;

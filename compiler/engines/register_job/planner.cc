@@ -38,10 +38,11 @@ absl::Status RegisterTooNarrow(const Op& layer, const absl::Status& smallest) {
 // RESOURCE_EXHAUSTED if nothing fits, UNIMPLEMENTED if a register is too narrow
 // for the smallest tile.
 absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
-                              int64_t bytes, const TileDecisions& decisions) {
+                              int64_t bytes, const TileDecisions& decisions,
+                              ChoiceMemo& memo) {
   const Op& layer = graph.ops[placement.operation.op_index];
   EK_ASSIGN_OR_RETURN(const std::optional<Choice> best,
-                      BestChoice(placement, bytes, decisions),
+                      memo.BestChoice(placement, bytes, decisions),
                       absl::StrCat("op ", layer.id, " (", layer.kind(), ")"));
   if (best) return *best;
   const auto need = SmallestBytes(placement);
@@ -94,11 +95,12 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
 }
 
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
-                                          const Placement& placement,
-                                          int64_t bytes,
-                                          const TileDecisions& decisions) {
+                                          Placement placement, int64_t bytes,
+                                          const TileDecisions& decisions,
+                                          ChoiceMemo& memo) {
+  placement.costs = memo.CostsOf(placement);
   EK_ASSIGN_OR_RETURN(const Choice choice,
-                      Choose(graph, placement, bytes, decisions));
+                      Choose(graph, placement, bytes, decisions, memo));
   EK_ASSIGN_OR_RETURN(const Schedule schedule,
                       Schedule::Create(placement, choice.decision));
   const Chip& chip = *placement.chip;
@@ -167,11 +169,11 @@ StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs) {
   return room;
 }
 
-absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
-                                       const Placement& placement,
-                                       int64_t bytes) {
+absl::StatusOr<int64_t> EstimateRegion(const Graph& graph, Placement placement,
+                                       int64_t bytes, ChoiceMemo& memo) {
+  placement.costs = memo.CostsOf(placement);
   EK_ASSIGN_OR_RETURN(const Choice choice,
-                      Choose(graph, placement, bytes, TileDecisions()));
+                      Choose(graph, placement, bytes, TileDecisions(), memo));
   return placement.chip->EngineCycles(choice.cycles);
 }
 

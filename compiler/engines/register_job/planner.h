@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/backend.h"
+#include "compiler/engines/register_job/choice_memo.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/sequence.h"
 #include "compiler/engines/register_job/tile_costs.h"
@@ -19,16 +20,15 @@ using v1::register_job::TileDecisions;
 // The fastest plan found that uses at most `bytes` of the engine's memory;
 // engine and ops are not set. `decisions` are a
 // recipe's. RESOURCE_EXHAUSTED names op, memory and the bytes
-// that suffice.
+// that suffice. `memo` is of the machine.
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
-                                          const Placement& placement,
-                                          int64_t bytes,
-                                          const TileDecisions& decisions);
+                                          Placement placement, int64_t bytes,
+                                          const TileDecisions& decisions,
+                                          ChoiceMemo& memo);
 
 // Cycles of that plan, of the engine's clock, without building it.
-absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
-                                       const Placement& placement,
-                                       int64_t bytes);
+absl::StatusOr<int64_t> EstimateRegion(const Graph& graph, Placement placement,
+                                       int64_t bytes, ChoiceMemo& memo);
 
 // What the plan needs of RegionMemory.step_room: the record of a job at its
 // begin, then what the host's code rearranges.

@@ -121,10 +121,10 @@ absl::StatusOr<Place> Schedule::PlaceOf(JobOperand role, const Operand& operand,
                                         int32_t room,
                                         const TileStep& step) const {
   if (access == Access::kNone) return Place{};
-  const Cut& h = tiles_.h.cuts[step.h];
-  const Cut& w = tiles_.w.cuts[step.w];
-  const Cut& tile = tiles_.c.cuts[step.c];
-  const Cut& job = jobs_.c.cuts[step.job_c];
+  const Cut& h = tiles_.h->cuts[step.h];
+  const Cut& w = tiles_.w->cuts[step.w];
+  const Cut& tile = tiles_.c->cuts[step.c];
+  const Cut& job = jobs_.c->cuts[step.job_c];
   const bool output = role == JobOperand::kOut;
   ImagePart part = output ? OutputPart(h, w, job) : InputPart(h, w, job);
   Place place;
@@ -147,8 +147,8 @@ absl::StatusOr<Place> Schedule::PlaceOf(JobOperand role, const Operand& operand,
 }
 
 target::JobVariables Schedule::VariablesOfJob(const TileStep& step) const {
-  return VariablesOf(placement_->operation, tiles_.h.cuts[step.h],
-                     tiles_.w.cuts[step.w], jobs_.c.cuts[step.job_c]);
+  return VariablesOf(placement_->operation, tiles_.h->cuts[step.h],
+                     tiles_.w->cuts[step.w], jobs_.c->cuts[step.job_c]);
 }
 
 absl::StatusOr<JobPlaces> Schedule::PlacesOf(const TileStep& step) const {
@@ -167,7 +167,7 @@ absl::StatusOr<JobPlaces> Schedule::PlacesOf(const TileStep& step) const {
 }
 
 absl::StatusOr<ConstantRoom> Schedule::ConstantRoomOf(int32_t c) const {
-  return TileCosts(*placement_).ConstantRoomOf(tiles_.c.cuts[c]);
+  return TileCosts(*placement_).ConstantRoomOf(tiles_.c->cuts[c]);
 }
 
 absl::StatusOr<MoveStep> Schedule::MoveOfConstants(const TileStep& step) const {
@@ -184,9 +184,9 @@ absl::StatusOr<MoveStep> Schedule::MoveOfConstants(const TileStep& step) const {
 
 absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
   if (step.kind == Kind::kConstants) return MoveOfConstants(step);
-  const Cut& h = tiles_.h.cuts[step.h];
-  const Cut& w = tiles_.w.cuts[step.w];
-  const Cut& c = tiles_.c.cuts[step.c];
+  const Cut& h = tiles_.h->cuts[step.h];
+  const Cut& w = tiles_.w->cuts[step.w];
+  const Cut& c = tiles_.c->cuts[step.c];
   MoveStep move;
   move.stores = step.kind == Kind::kOutput;
   JobOperand role = JobOperand::kOut;

@@ -73,7 +73,7 @@ class Schedule {
   target::JobVariables VariablesOfJob(const TileStep& step) const;
   // Output channels of a kJob step.
   const Cut& ChannelsOf(const TileStep& step) const {
-    return jobs_.c.cuts[step.job_c];
+    return jobs_.c->cuts[step.job_c];
   }
   absl::StatusOr<JobPlaces> PlacesOf(const TileStep& step) const;
   absl::StatusOr<ConstantRoom> ConstantRoomOf(int32_t c) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -92,9 +93,9 @@ absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
 absl::StatusOr<std::optional<int64_t>> StartCyclesOf(const Placement& placement,
                                                      const TileSet& jobs) {
   int64_t most = 0;
-  for (const CutAxis::Kind& h : jobs.h.kinds) {
-    for (const CutAxis::Kind& w : jobs.w.kinds) {
-      for (const CutAxis::Kind& c : jobs.c.kinds) {
+  for (const CutAxis::Kind& h : jobs.h->kinds) {
+    for (const CutAxis::Kind& w : jobs.w->kinds) {
+      for (const CutAxis::Kind& c : jobs.c->kinds) {
         const auto code = placement.chip->view().Encode(
             VariablesOf(placement.operation, h.first, w.first, c.first));
         if (absl::IsOutOfRange(code.status())) return std::nullopt;
@@ -118,7 +119,7 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
             bool channels_outer, bool channelwise) {
   Sums sums;
   const int64_t images = tiles.images();
-  const int64_t channel_tiles = std::ssize(tiles.c.cuts);
+  const int64_t channel_tiles = std::ssize(tiles.c->cuts);
   // Image tiles are loaded again for each channel tile, or weights for each
   // image tile, unless there is only one.
   const int64_t weight_passes =
@@ -126,15 +127,15 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
   const bool image_stays = !channelwise && (!channels_outer || images == 1);
   size_t at = 0;
   size_t at_job = 0;
-  for (const CutAxis::Kind& h : tiles.h.kinds) {
-    for (const CutAxis::Kind& w : tiles.w.kinds) {
+  for (const CutAxis::Kind& h : tiles.h->kinds) {
+    for (const CutAxis::Kind& w : tiles.w->kinds) {
       const __int128 places = static_cast<__int128>(h.count) * w.count;
-      for (const CutAxis::Kind& c : jobs.c.kinds) {
+      for (const CutAxis::Kind& c : jobs.c->kinds) {
         sums.jobs += places * c.count * cycles.jobs[at_job++];
       }
-      for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
+      for (size_t c = 0; c < tiles.c->kinds.size(); ++c) {
         const TileMoves& tile = cycles.tiles[at++];
-        const __int128 count = places * tiles.c.kinds[c].count;
+        const __int128 count = places * tiles.c->kinds[c].count;
         sums.moves += count * tile.output.cycles;
         const __int128 inputs =
             image_stays ? (c == 0 ? places : __int128{0}) : count;
@@ -143,15 +144,15 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
       }
     }
   }
-  for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
+  for (size_t c = 0; c < tiles.c->kinds.size(); ++c) {
     sums.moves += __int128{cycles.constants[c].cycles} *
-                  tiles.c.kinds[c].count * weight_passes;
+                  tiles.c->kinds[c].count * weight_passes;
   }
   const TileMoves& first = cycles.tiles[0];
-  const size_t last =
-      (tiles.h.kind_of.back() * tiles.w.kinds.size() + tiles.w.kind_of.back()) *
-          tiles.c.kinds.size() +
-      tiles.c.kind_of.back();
+  const size_t last = (tiles.h->kind_of.back() * tiles.w->kinds.size() +
+                       tiles.w->kind_of.back()) *
+                          tiles.c->kinds.size() +
+                      tiles.c->kind_of.back();
   sums.exposed = __int128{first.input.cycles} + first.input2.cycles +
                  cycles.constants[0].cycles + cycles.tiles[last].output.cycles;
   return sums;
@@ -161,6 +162,19 @@ struct Candidate {
   int64_t bound = 0;  // It takes as many cycles at least.
   Tiling tiling;
   bool channels_outer = false;
+  // Else both loop orders, and the bound counts no more than starts of jobs.
+  bool is_costed = false;
+};
+
+// By bound; among equals, first those whose bound may yet rise.
+struct IsLater {
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    const auto key = [](const Candidate& x) {
+      return std::tuple(x.bound, x.is_costed, x.tiling.channels, x.tiling.rows,
+                        x.tiling.columns, x.channels_outer);
+    };
+    return key(a) > key(b);
+  }
 };
 
 class Searcher {
@@ -175,21 +189,22 @@ class Searcher {
   absl::StatusOr<std::optional<Choice>> Run() {
     EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
                         AllTilings(placement_));
-    std::vector<Candidate> candidates;
     for (const Tiling& tiling : tilings) {
-      EK_RETURN_IF_ERROR(AddCandidates(tiling, candidates));
+      if (start_cycles_) {
+        EK_RETURN_IF_ERROR(AddLater(tiling));
+      } else {
+        EK_RETURN_IF_ERROR(AddCandidates(tiling));
+      }
     }
-    std::sort(candidates.begin(), candidates.end(),
-              [](const Candidate& a, const Candidate& b) {
-                const auto key = [](const Candidate& x) {
-                  return std::tuple(x.bound, x.tiling.channels, x.tiling.rows,
-                                    x.tiling.columns, x.channels_outer);
-                };
-                return key(a) < key(b);
-              });
     int timed = 0;
-    for (const Candidate& candidate : candidates) {
+    while (!candidates_.empty()) {
+      const Candidate candidate = candidates_.top();
       if (best_ && candidate.bound >= best_->cycles) break;
+      candidates_.pop();
+      if (!candidate.is_costed) {
+        EK_RETURN_IF_ERROR(AddCandidates(candidate.tiling));
+        continue;
+      }
       EK_ASSIGN_OR_RETURN(const bool legal, Time(candidate));
       if (!legal) continue;
       if (++timed == kMaxTimed || timed_tiles_ > kMaxTimedTiles) break;
@@ -222,21 +237,22 @@ class Searcher {
                         AllTilings(placement_));
     int64_t smallest = std::numeric_limits<int64_t>::max();
     for (const Tiling& tiling : tilings) {
-      const TileSet tiles(placement_.operation, tiling);
+      const TileSet tiles = costs_.Tiles(tiling);
       EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
       if (!needs) continue;
       const int64_t bytes = resident_bytes_ + RoomBytes(*needs, {});
       if (bytes >= smallest) continue;
-      EK_ASSIGN_OR_RETURN(const auto start,
-                          StartCyclesOf(placement_, JobsOf(tiles, *needs)));
+      EK_ASSIGN_OR_RETURN(
+          const auto start,
+          StartCyclesOf(placement_, costs_.Jobs(tiles, *needs)));
       if (start) smallest = bytes;
     }
     if (smallest < std::numeric_limits<int64_t>::max()) return smallest;
     // The smallest tile, and why its job cannot be encoded.
-    const TileSet tiles(placement_.operation, {1, 1, 1});
-    for (const CutAxis::Kind& h : tiles.h.kinds) {
-      for (const CutAxis::Kind& w : tiles.w.kinds) {
-        for (const CutAxis::Kind& c : tiles.c.kinds) {
+    const TileSet tiles = costs_.Tiles({1, 1, 1});
+    for (const CutAxis::Kind& h : tiles.h->kinds) {
+      for (const CutAxis::Kind& w : tiles.w->kinds) {
+        for (const CutAxis::Kind& c : tiles.c->kinds) {
           const auto writes = placement_.chip->view().Encode(
               VariablesOf(placement_.operation, h.first, w.first, c.first));
           if (!writes.ok()) return writes.status();
@@ -252,33 +268,46 @@ class Searcher {
       const v1::register_job::TileDecisions::Attempt& attempt, bool one_job,
       const target::Expression& objective, const std::vector<Tiling>& tilings) {
     const Operation& operation = placement_.operation;
-    std::optional<Tiling> best;
-    int64_t most = 0;
+    struct Rated {
+      Tiling tiling;
+      absl::StatusOr<int64_t> value;
+    };
+    std::vector<Rated> rated;
     for (const Tiling& tiling : tilings) {
       if ((attempt.whole_rows() && tiling.rows != operation.out.h) ||
           (attempt.whole_columns() && tiling.columns != operation.out.w) ||
           (attempt.whole_channels() && tiling.channels != operation.out.c)) {
         continue;
       }
-      const TileSet tiles(operation, tiling);
+      const TileSet tiles = costs_.Tiles(tiling);
+      const target::JobVariables first = VariablesOf(
+          operation, tiles.h->cuts[0], tiles.w->cuts[0], tiles.c->cuts[0]);
+      rated.push_back({tiling, objective.Evaluate(first.values())});
+    }
+    // An objective without a value is an error of a tiling that fits.
+    std::stable_sort(rated.begin(), rated.end(),
+                     [](const Rated& a, const Rated& b) {
+                       if (!a.value.ok() || !b.value.ok()) {
+                         return !a.value.ok() && b.value.ok();
+                       }
+                       return *a.value > *b.value;
+                     });
+    for (const auto& [tiling, value] : rated) {
+      const TileSet tiles = costs_.Tiles(tiling);
       EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
       if (!needs || !Fits(*needs, {})) continue;
       if (one_job && operation.kernel != kDepthwise &&
           needs->job_channels < tiling.channels) {
         continue;
       }
-      EK_ASSIGN_OR_RETURN(const auto start,
-                          StartCyclesOf(placement_, JobsOf(tiles, *needs)));
+      EK_ASSIGN_OR_RETURN(
+          const auto start,
+          StartCyclesOf(placement_, costs_.Jobs(tiles, *needs)));
       if (!start) continue;
-      const target::JobVariables first = VariablesOf(
-          operation, tiles.h.cuts[0], tiles.w.cuts[0], tiles.c.cuts[0]);
-      EK_ASSIGN_OR_RETURN(const int64_t value,
-                          objective.Evaluate(first.values()));
-      if (best && value <= most) continue;
-      best = tiling;
-      most = value;
+      EK_RETURN_IF_ERROR(value.status());
+      return tiling;
     }
-    return best;
+    return std::nullopt;
   }
 
   // Every tiling that fits takes more than kMaxPlannedCycles.
@@ -298,17 +327,32 @@ class Searcher {
              "occupancy_cycles_expr of the job, or a smaller layer")});
   }
 
-  // Adds tilings that fit, in both loop orders, but for those that take too
+  // Adds a tiling that is costed when no other has a lower bound.
+  absl::Status AddLater(const Tiling& tiling) {
+    const Image& out = placement_.operation.out;
+    EK_ASSIGN_OR_RETURN(const int64_t channels,
+                        costs_.MostJobChannels(tiling.channels));
+    if (channels == 0) return absl::OkStatus();
+    const __int128 jobs = __int128{CeilDiv(out.h, tiling.rows)} *
+                          CeilDiv(out.w, tiling.columns) *
+                          CeilDiv(out.c, channels);
+    // What takes too long is told from what does not fit.
+    const __int128 cycles =
+        std::min<__int128>(jobs * *start_cycles_, kMaxPlannedCycles);
+    candidates_.push({static_cast<int64_t>(cycles), tiling});
+    return absl::OkStatus();
+  }
+
+  // Adds a tiling, if it fits, in both loop orders, but for those that take too
   // long.
-  absl::Status AddCandidates(const Tiling& tiling,
-                             std::vector<Candidate>& candidates) {
-    const TileSet tiles(placement_.operation, tiling);
+  absl::Status AddCandidates(const Tiling& tiling) {
+    const TileSet tiles = costs_.Tiles(tiling);
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
     if (!needs || !Fits(*needs, {})) return absl::OkStatus();
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
-    const TileSet jobs = JobsOf(tiles, *needs);
-    const bool one_order = tiles.images() == 1 || tiles.c.cuts.size() == 1;
+    const TileSet jobs = costs_.Jobs(tiles, *needs);
+    const bool one_order = tiles.images() == 1 || tiles.c->cuts.size() == 1;
     for (const bool channels_outer : {false, true}) {
       if (channels_outer && one_order) break;
       const Sums sums = SumsOf(tiles, jobs, cycles, channels_outer,
@@ -321,23 +365,18 @@ class Searcher {
         too_long_ = true;
         continue;
       }
-      candidates.push_back(
-          {static_cast<int64_t>(bound), tiling, channels_outer});
+      candidates_.push({static_cast<int64_t>(bound), tiling, channels_outer,
+                        /*is_costed=*/true});
     }
     return absl::OkStatus();
-  }
-
-  TileSet JobsOf(const TileSet& tiles, const TileNeeds& needs) const {
-    return register_job::JobsOf(placement_.operation, tiles,
-                                needs.job_channels);
   }
 
   // Every job writes nearly the same number of registers.
   int64_t StartCycles(const TileSet& jobs) {
     if (!start_cycles_) {
       const auto code = placement_.chip->view().Encode(
-          VariablesOf(placement_.operation, jobs.h.cuts[0], jobs.w.cuts[0],
-                      jobs.c.cuts[0]));
+          VariablesOf(placement_.operation, jobs.h->cuts[0], jobs.w->cuts[0],
+                      jobs.c->cuts[0]));
       if (!code.ok()) return 0;
       start_cycles_ = placement_.chip->JobCycles(*code);
     }
@@ -351,9 +390,9 @@ class Searcher {
   // Times every choice of rooms and keeps the best. False if registers cannot
   // express these tiles.
   absl::StatusOr<bool> Time(const Candidate& candidate) {
-    const TileSet tiles(placement_.operation, candidate.tiling);
+    const TileSet tiles = costs_.Tiles(candidate.tiling);
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
-    const TileSet jobs = JobsOf(tiles, *needs);
+    const TileSet jobs = costs_.Jobs(tiles, *needs);
     EK_ASSIGN_OR_RETURN(const auto start, StartCyclesOf(placement_, jobs));
     if (!start) return false;
     timed_tiles_ += jobs.tiles();
@@ -364,7 +403,7 @@ class Searcher {
         needs->input == Access::kMoved || needs->input2 == Access::kMoved;
     const bool stores = needs->output == Access::kMoved;
     const bool loads_again =
-        !one && needs->constant_bytes > 0 && tiles.c.cuts.size() > 1;
+        !one && needs->constant_bytes > 0 && tiles.c->cuts.size() > 1;
     for (int32_t input = 1; input <= (moves_input && !one ? 2 : 1); ++input) {
       for (int32_t constant = 1; constant <= (loads_again ? 2 : 1);
            ++constant) {
@@ -400,10 +439,10 @@ class Searcher {
     const auto move = [](const MoveCost& cost) {
       return StepCost{false, cost.cycles, 0, cost.waits};
     };
-    const size_t image = tiles.h.kind_of[step.h] * tiles.w.kinds.size() +
-                         tiles.w.kind_of[step.w];
-    const int32_t c = tiles.c.kind_of[step.c];
-    const TileMoves& tile = cycles.tiles[image * tiles.c.kinds.size() + c];
+    const size_t image = tiles.h->kind_of[step.h] * tiles.w->kinds.size() +
+                         tiles.w->kind_of[step.w];
+    const int32_t c = tiles.c->kind_of[step.c];
+    const TileMoves& tile = cycles.tiles[image * tiles.c->kinds.size() + c];
     switch (step.kind) {
       case TileStep::Kind::kConstants:
         return move(cycles.constants[c]);
@@ -418,7 +457,8 @@ class Searcher {
     }
     return {
         true, start_cycles,
-        cycles.jobs[image * jobs.c.kinds.size() + jobs.c.kind_of[step.job_c]]};
+        cycles
+            .jobs[image * jobs.c->kinds.size() + jobs.c->kind_of[step.job_c]]};
   }
 
   const Placement& placement_;
@@ -427,6 +467,7 @@ class Searcher {
   const int64_t bytes_;
   const bool one_room_;
   std::optional<int64_t> start_cycles_;
+  std::priority_queue<Candidate, std::vector<Candidate>, IsLater> candidates_;
   int64_t timed_tiles_ = 0;
   bool too_long_ = false;  // Some tiling fits and exceeds kMaxPlannedCycles.
   std::optional<Choice> best_;

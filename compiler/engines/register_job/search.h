@@ -19,9 +19,11 @@
 // multiples of what the engine's layouts have in blocks, and below one block
 // its halves. Images or channels are the outer loop.
 //
-// All combinations are sorted by a lower bound of their cycles: the larger of
-// the host's moves and register writes in sequence, and the engine's jobs
-// between the first loads and the last store. In that order, each choice of one
+// All combinations are taken in the order of a lower bound of their cycles: the
+// larger of the host's moves and register writes in sequence, and the engine's
+// jobs between the first loads and the last store. What moves and jobs cost is
+// found for those alone whose jobs take the host less time to start than the
+// best combination takes as a whole. In that order, each choice of one
 // or two rooms for inputs, constants and outputs is timed step by step, until
 // no remaining bound beats the best, or kMaxTimed combinations or
 // kMaxTimedTiles tiles have been timed.

@@ -50,9 +50,9 @@ class Stream {
 std::vector<TileStep> TilesInOrder(const TileSet& tiles, bool channels_outer) {
   std::vector<TileStep> order;
   order.reserve(tiles.tiles());
-  const auto h_count = static_cast<int32_t>(tiles.h.cuts.size());
-  const auto w_count = static_cast<int32_t>(tiles.w.cuts.size());
-  const auto c_count = static_cast<int32_t>(tiles.c.cuts.size());
+  const auto h_count = static_cast<int32_t>(tiles.h->cuts.size());
+  const auto w_count = static_cast<int32_t>(tiles.w->cuts.size());
+  const auto c_count = static_cast<int32_t>(tiles.c->cuts.size());
   const auto add = [&](int32_t h, int32_t w, int32_t c) {
     TileStep& tile = order.emplace_back();
     tile.h = h;
@@ -86,8 +86,8 @@ class SequenceBuilder {
                decision.input_rooms),
         input2_(TileStep::Kind::kInput2, needs.input2 == Access::kMoved,
                 decision.input_rooms),
-        jobs_per_tile_(CeilDiv(tiles.c.cuts[0].size(), needs.job_channels)),
-        num_jobs_(CeilDiv(tiles.c.cuts.back().end, needs.job_channels)),
+        jobs_per_tile_(CeilDiv(tiles.c->cuts[0].size(), needs.job_channels)),
+        num_jobs_(CeilDiv(tiles.c->cuts.back().end, needs.job_channels)),
         order_(TilesInOrder(tiles, decision.channels_outer)) {}
 
   std::vector<TileStep> Build() && {
@@ -107,7 +107,7 @@ class SequenceBuilder {
   // Steps that need not wait for the running job go first.
   void Load(size_t t) {
     const TileStep& tile = order_[t];
-    const Cut& c = tiles_.c.cuts[tile.c];
+    const Cut& c = tiles_.c->cuts[tile.c];
     const std::array<int64_t, 4> image = {tile.h, tile.w, c.in_begin, c.in_end};
     std::array<TileStep, 3> loads;
     size_t count = 0;

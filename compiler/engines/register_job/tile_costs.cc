@@ -26,6 +26,32 @@ bool HasOneTermAnAxis(const v1::Layout& layout) {
   return true;
 }
 
+// The value in the map, which gets it if it is new and no error.
+template <typename Map, typename Compute>
+absl::StatusOr<typename Map::mapped_type> Known(
+    Map& map, const typename Map::key_type& key, const Compute& compute) {
+  const auto known = map.find(key);
+  if (known != map.end()) return known->second;
+  EK_ASSIGN_OR_RETURN(const typename Map::mapped_type value, compute());
+  map.emplace(key, value);
+  return value;
+}
+
+// Whether the variable is one that depends on how an image is cut.
+bool DependsOnImage(target::JobVariable variable) {
+  switch (variable) {
+    case target::JobVariable::kInH:
+    case target::JobVariable::kInW:
+    case target::JobVariable::kOutH:
+    case target::JobVariable::kOutW:
+    case target::JobVariable::kPadTop:
+    case target::JobVariable::kPadLeft:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Job sizes above this are multiples of it.
 constexpr int64_t kJobBlock = 16;
 
@@ -43,14 +69,12 @@ absl::StatusOr<int64_t> TileCosts::BytesOf(Role& role, const Cut& h,
   const Extents extents = role.output
                               ? Extents{h.size(), w.size(), c.size()}
                               : Extents{h.in_size(), w.in_size(), c.in_size()};
-  const auto [place, is_new] = role.bytes.try_emplace(extents, 0);
-  if (is_new) {
+  return Known(role.op->bytes, extents, [&]() -> absl::StatusOr<int64_t> {
     EK_ASSIGN_OR_RETURN(const v1::Layout layout,
                         LayoutOf(placement_, role.job_operand,
                                  VariablesOf(placement_.operation, h, w, c)));
-    place->second = placement_.chip->Aligned(layout.size_bytes());
-  }
-  return place->second;
+    return placement_.chip->Aligned(layout.size_bytes());
+  });
 }
 
 MoveCost TileCosts::CostOf(const Chip::Move& move) const {
@@ -83,23 +107,23 @@ absl::StatusOr<TileCosts::Role::Moved> TileCosts::MoveOf(Role& role,
 absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
   const Operation& operation = placement_.operation;
   if (!placement_.has_table()) return ConstantRoom{};
-  const auto [place, is_new] =
-      constants_.try_emplace({c.size(), c.in_size()}, ConstantRoom{});
-  ConstantRoom& room = place->second;
-  if (is_new) {
-    if (operation.weights != kNoTensor) {
-      const TileSet all(operation,
-                        {operation.out.h, operation.out.w, operation.out.c});
-      EK_ASSIGN_OR_RETURN(
-          const v1::Layout weights,
-          LayoutOf(placement_, JobOperand::kWeights,
-                   VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c)));
-      room.table_offset = placement_.chip->Aligned(
-          RoundUp(weights.size_bytes(), target::kJobTableAlignment));
-    }
-    room.bytes = room.table_offset + c.size() * target::kJobTableEntryBytes;
-  }
-  return room;
+  return Known(
+      op_.constants, {c.size(), c.in_size()},
+      [&]() -> absl::StatusOr<ConstantRoom> {
+        ConstantRoom room;
+        if (operation.weights != kNoTensor) {
+          const TileSet all =
+              maker_.Tiles({operation.out.h, operation.out.w, operation.out.c});
+          EK_ASSIGN_OR_RETURN(const v1::Layout weights,
+                              LayoutOf(placement_, JobOperand::kWeights,
+                                       VariablesOf(operation, all.h->cuts[0],
+                                                   all.w->cuts[0], c)));
+          room.table_offset = placement_.chip->Aligned(
+              RoundUp(weights.size_bytes(), target::kJobTableAlignment));
+        }
+        room.bytes = room.table_offset + c.size() * target::kJobTableEntryBytes;
+        return room;
+      });
 }
 
 absl::StatusOr<MoveCost> TileCosts::ConstantCycles(const Cut& c) {
@@ -135,24 +159,32 @@ bool TileCosts::HasPart(Role& role, int axis, int64_t begin,
   return place->second;
 }
 
-bool TileCosts::HasParts(Role& role, const TileSet& tiles) const {
-  const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const Cut& cut : axes[axis]->cuts) {
-      const int64_t begin = role.output ? cut.begin : cut.in_begin;
-      const int64_t extent = role.output ? cut.size() - cut.padding
-                                         : cut.in_size() - cut.in_padding;
-      if (!HasPart(role, axis, begin, extent)) return false;
-    }
+bool TileCosts::HasPartsOfAxis(Role& role, int axis,
+                               const CutAxis& cuts) const {
+  const auto [place, is_new] =
+      role.parts_of_axes.try_emplace({axis, cuts.cuts[0].size()}, false);
+  if (is_new) {
+    place->second =
+        std::all_of(cuts.cuts.begin(), cuts.cuts.end(), [&](const Cut& cut) {
+          return role.output
+                     ? HasPart(role, axis, cut.begin, cut.size() - cut.padding)
+                     : HasPart(role, axis, cut.in_begin,
+                               cut.in_size() - cut.in_padding);
+        });
   }
-  return true;
+  return place->second;
+}
+
+bool TileCosts::HasParts(Role& role, const TileSet& tiles) const {
+  return HasPartsOfAxis(role, 0, *tiles.h) &&
+         HasPartsOfAxis(role, 1, *tiles.w) && HasPartsOfAxis(role, 2, *tiles.c);
 }
 
 absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                                          const TileSet& tiles) const {
-  for (const CutAxis::Kind& h : tiles.h.kinds) {
-    for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& c : tiles.c.kinds) {
+  for (const CutAxis::Kind& h : tiles.h->kinds) {
+    for (const CutAxis::Kind& w : tiles.w->kinds) {
+      for (const CutAxis::Kind& c : tiles.c->kinds) {
         const ImagePart part = PartIn(role.output, h.first, w.first, c.first);
         const auto [place, is_new] =
             role.direct.try_emplace(part.extents, false);
@@ -172,9 +204,9 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
   }
   // Operands include gaps: those of the last tile must not exceed the tensor's
   // room.
-  const Cut& h = tiles.h.cuts.back();
-  const Cut& w = tiles.w.cuts.back();
-  const Cut& c = tiles.c.cuts.back();
+  const Cut& h = tiles.h->cuts.back();
+  const Cut& w = tiles.w->cuts.back();
+  const Cut& c = tiles.c->cuts.back();
   const ImagePart part = PartIn(role.output, h, w, c);
   EK_ASSIGN_OR_RETURN(const v1::Layout layout,
                       LayoutOf(placement_, role.job_operand,
@@ -183,6 +215,16 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
   return target::PartOf(whole, part.begin, part.extents)->offset +
              layout.size_bytes() <=
          whole.size_bytes();
+}
+
+bool TileCosts::MovesWithin(Role& role) const {
+  if (!role.moves_within) {
+    const Chip& chip = *placement_.chip;
+    const v1::Layout& whole = role.operand->whole;
+    role.moves_within =
+        chip.MoveBetween(chip.memory(), whole, chip.memory(), whole).ok();
+  }
+  return *role.moves_within;
 }
 
 absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
@@ -198,67 +240,71 @@ absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
     EK_ASSIGN_OR_RETURN(const bool direct, IsDirect(role, jobs));
     if (direct) return Access::kDirect;
   }
-  // A move within the engine's memory, if the host has a link for that.
-  const Chip& chip = *placement_.chip;
-  if (!chip.MoveBetween(chip.memory(), operand.whole, chip.memory(),
-                        operand.whole)
-           .ok()) {
-    return std::nullopt;
-  }
+  if (!MovesWithin(role)) return std::nullopt;
   return Access::kMoved;
 }
 
-absl::StatusOr<bool> TileCosts::FindsConstants(const Cut& c) {
-  if (!whole_) {
-    EK_ASSIGN_OR_RETURN(whole_, WholeConstantsOf(placement_));
-  }
-  const auto [place, is_new] = found_.try_emplace({c.begin, c.end}, false);
-  if (is_new) {
-    EK_ASSIGN_OR_RETURN(const auto address,
-                        AddressOfPart(placement_, *whole_, c));
-    place->second = address.has_value();
-  }
-  return place->second;
+absl::StatusOr<bool> TileCosts::FindConstants(const CutAxis& jobs) {
+  return Known(op_.found, {jobs.cuts[0].size()}, [&]() -> absl::StatusOr<bool> {
+    if (!op_.whole) {
+      EK_ASSIGN_OR_RETURN(op_.whole, WholeConstantsOf(placement_));
+    }
+    for (const Cut& c : jobs.cuts) {
+      EK_ASSIGN_OR_RETURN(const auto address,
+                          AddressOfPart(placement_, *op_.whole, c));
+      if (!address) return false;
+    }
+    return true;
+  });
 }
 
 absl::StatusOr<bool> TileCosts::AreJobs(const TileSet& jobs) {
   const target::RegisterJobsView& view = placement_.chip->view();
-  for (const CutAxis::Kind& h : jobs.h.kinds) {
-    for (const CutAxis::Kind& w : jobs.w.kinds) {
-      for (const CutAxis::Kind& c : jobs.c.kinds) {
-        const absl::Status taken = view.CheckJob(
-            placement_.job,
-            VariablesOf(placement_.operation, h.first, w.first, c.first));
+  for (const CutAxis::Kind& h : jobs.h->kinds) {
+    for (const CutAxis::Kind& w : jobs.w->kinds) {
+      for (const CutAxis::Kind& c : jobs.c->kinds) {
+        const target::JobVariables variables =
+            VariablesOf(placement_.operation, h.first, w.first, c.first);
+        // Most of them are refused: without an error's text.
+        if (view.FailedCondition(placement_.job, variables) >= 0) return false;
+        const absl::Status taken = view.CheckJob(placement_.job, variables);
         if (absl::IsOutOfRange(taken)) return false;
         EK_RETURN_IF_ERROR(taken);
       }
     }
   }
   if (!placement_.constants_in_place) return true;
-  for (const Cut& c : jobs.c.cuts) {
-    EK_ASSIGN_OR_RETURN(const bool finds, FindsConstants(c));
-    if (!finds) return false;
-  }
-  return true;
+  return FindConstants(*jobs.c);
 }
 
-absl::StatusOr<bool> TileCosts::IsPartOfRoom(const Role& role, const Cut& h,
-                                             const Cut& w, const Cut& tile,
-                                             const Cut& job) const {
+absl::StatusOr<bool> TileCosts::ArePartsOfRoom(const Role& role, const Cut& h,
+                                               const Cut& w, const Cut& tile,
+                                               const CutAxis& jobs) const {
   const Operation& operation = placement_.operation;
   EK_ASSIGN_OR_RETURN(const v1::Layout room,
                       LayoutOf(placement_, role.job_operand,
                                VariablesOf(operation, h, w, tile)));
-  const int64_t begin =
-      role.output ? job.begin - tile.begin : job.in_begin - tile.in_begin;
-  const int64_t size = role.output ? job.size() : job.in_size();
-  const auto part = target::PartOf(room, {0, 0, begin},
-                                   {room.extents(0), room.extents(1), size});
-  if (!part) return false;
-  EK_ASSIGN_OR_RETURN(const v1::Layout layout,
-                      LayoutOf(placement_, role.job_operand,
-                               VariablesOf(operation, h, w, job)));
-  return SameSteps(layout, part->layout);
+  std::optional<target::PartComparison> parts;  // Of jobs of `size`.
+  int64_t size = 0;
+  const auto first = std::lower_bound(
+      jobs.cuts.begin(), jobs.cuts.end(), tile.begin,
+      [](const Cut& job, int64_t begin) { return job.begin < begin; });
+  for (auto job = first; job != jobs.cuts.end() && job->end <= tile.end;
+       ++job) {
+    const int64_t channels = role.output ? job->size() : job->in_size();
+    if (!parts || channels != size) {
+      EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                          LayoutOf(placement_, role.job_operand,
+                                   VariablesOf(operation, h, w, *job)));
+      parts.emplace(room, 2, layout);
+      size = channels;
+    }
+    if (!parts->SameSteps(role.output ? job->begin - tile.begin
+                                      : job->in_begin - tile.in_begin)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Jobs of a tile that is moved find their parts of it in its room.
@@ -266,48 +312,82 @@ absl::StatusOr<bool> TileCosts::ArePartsOfRooms(Role& role,
                                                 const TileSet& tiles,
                                                 const TileSet& jobs) const {
   const bool out = role.output;
-  for (const CutAxis::Kind& h : tiles.h.kinds) {
-    for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& kind : tiles.c.kinds) {
-        const Cut& tile = kind.first;
-        for (const Cut& job : jobs.c.cuts) {
-          if (job.begin < tile.begin || job.end > tile.end) continue;
-          const auto [place, is_new] = role.parts_of_rooms.try_emplace(
-              {out ? h.first.size() : h.first.in_size(),
-               out ? w.first.size() : w.first.in_size(),
-               out ? tile.size() : tile.in_size(),
-               out ? job.begin - tile.begin : job.in_begin - tile.in_begin,
-               out ? job.size() : job.in_size()},
-              false);
-          if (is_new) {
-            EK_ASSIGN_OR_RETURN(
-                place->second, IsPartOfRoom(role, h.first, w.first, tile, job));
-          }
-          if (!place->second) return false;
-        }
+  for (const CutAxis::Kind& h : tiles.h->kinds) {
+    for (const CutAxis::Kind& w : tiles.w->kinds) {
+      for (const CutAxis::Kind& tile : tiles.c->kinds) {
+        EK_ASSIGN_OR_RETURN(const bool parts,
+                            Known(role.op->parts_of_rooms,
+                                  {out ? h.first.size() : h.first.in_size(),
+                                   out ? w.first.size() : w.first.in_size(),
+                                   tile.first.size(), jobs.c->cuts[0].size()},
+                                  [&] {
+                                    return ArePartsOfRoom(role, h.first,
+                                                          w.first, tile.first,
+                                                          *jobs.c);
+                                  }));
+        if (!parts) return false;
       }
     }
   }
   return true;
 }
 
-absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
-    const TileSet& tiles) {
+// Halves below a block, whole blocks above.
+TileCosts::JobSizes TileCosts::JobSizesOf(int64_t channels) const {
   const Operation& operation = placement_.operation;
-  const int64_t channels = tiles.c.cuts[0].size();
-  const Cut& last = tiles.c.cuts.back();
-  if (last.padding == last.size()) return std::nullopt;
-  if (!placement_.cuts_jobs()) return NeedsWith(tiles, tiles);
-  // Halves below a block, whole blocks above.
-  std::vector<int64_t> sizes;
+  if (!placement_.cuts_jobs()) return {channels};
+  JobSizes sizes;
   for (int64_t n = channels; n > 0;
        n = n > kJobBlock ? (n - 1) / kJobBlock * kJobBlock : n / 2) {
     if (placement_.block > 0 && n > placement_.block) continue;
     const bool whole = channels == operation.out.c || channels % n == 0;
     if (whole && IsLegal(operation, {1, 1, n})) sizes.push_back(n);
   }
-  for (const int64_t n : sizes) {
-    const TileSet jobs = JobsOf(operation, tiles, n);
+  return sizes;
+}
+
+absl::StatusOr<bool> TileCosts::AreRefused(int64_t channels) {
+  return Known(op_.refused, {channels}, [&]() -> absl::StatusOr<bool> {
+    const Operation& operation = placement_.operation;
+    const target::RegisterJobsView& view = placement_.chip->view();
+    const TileSet jobs =
+        maker_.Tiles({operation.out.h, operation.out.w, channels});
+    for (const CutAxis::Kind& c : jobs.c->kinds) {
+      const int32_t failed = view.FailedCondition(
+          placement_.job,
+          VariablesOf(operation, jobs.h->cuts[0], jobs.w->cuts[0], c.first));
+      if (failed < 0) continue;
+      const std::vector<target::JobVariable> used =
+          view.VariablesOfCondition(placement_.job, failed);
+      if (std::none_of(used.begin(), used.end(), DependsOnImage)) return true;
+    }
+    if (!placement_.constants_in_place) return false;
+    EK_ASSIGN_OR_RETURN(const bool finds, FindConstants(*jobs.c));
+    return !finds;
+  });
+}
+
+absl::StatusOr<int64_t> TileCosts::MostJobChannels(int64_t channels) {
+  if (!placement_.cuts_jobs()) return channels;
+  return Known(op_.most_channels, {channels}, [&]() -> absl::StatusOr<int64_t> {
+    for (const int64_t n : JobSizesOf(channels)) {
+      EK_ASSIGN_OR_RETURN(const bool refused, AreRefused(n));
+      if (!refused) return n;
+    }
+    return 0;
+  });
+}
+
+absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
+    const TileSet& tiles) {
+  const int64_t channels = tiles.c->cuts[0].size();
+  const Cut& last = tiles.c->cuts.back();
+  if (last.padding == last.size()) return std::nullopt;
+  if (!placement_.cuts_jobs()) return NeedsWith(tiles, tiles);
+  for (const int64_t n : JobSizesOf(channels)) {
+    EK_ASSIGN_OR_RETURN(const bool refused, AreRefused(n));
+    if (refused) continue;
+    const TileSet jobs = maker_.Jobs(tiles, n);
     EK_ASSIGN_OR_RETURN(const bool are_jobs, AreJobs(jobs));
     if (!are_jobs) continue;
     EK_ASSIGN_OR_RETURN(const auto needs, NeedsWith(tiles, jobs));
@@ -319,7 +399,7 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
 absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
     const TileSet& tiles, const TileSet& jobs) {
   TileNeeds needs;
-  needs.job_channels = jobs.c.cuts[0].size();
+  needs.job_channels = jobs.c->cuts[0].size();
   const struct {
     Role* role;
     Access* access;
@@ -333,14 +413,14 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
     if (!found) return std::nullopt;
     *access = *found;
     if (*found != Access::kMoved) continue;
-    if (jobs.c.cuts.size() > tiles.c.cuts.size()) {
+    if (jobs.c->cuts.size() > tiles.c->cuts.size()) {
       EK_ASSIGN_OR_RETURN(const bool parts,
                           ArePartsOfRooms(*role, tiles, jobs));
       if (!parts) return std::nullopt;
     }
-    for (const CutAxis::Kind& h : tiles.h.kinds) {
-      for (const CutAxis::Kind& w : tiles.w.kinds) {
-        for (const CutAxis::Kind& c : tiles.c.kinds) {
+    for (const CutAxis::Kind& h : tiles.h->kinds) {
+      for (const CutAxis::Kind& w : tiles.w->kinds) {
+        for (const CutAxis::Kind& c : tiles.c->kinds) {
           EK_ASSIGN_OR_RETURN(const int64_t tile,
                               BytesOf(*role, h.first, w.first, c.first));
           *bytes = std::max(*bytes, tile);
@@ -353,7 +433,7 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
       }
     }
   }
-  for (const CutAxis::Kind& c : tiles.c.kinds) {
+  for (const CutAxis::Kind& c : tiles.c->kinds) {
     EK_ASSIGN_OR_RETURN(const ConstantRoom room, ConstantRoomOf(c.first));
     needs.constant_bytes =
         std::max(needs.constant_bytes, placement_.chip->Aligned(room.bytes));
@@ -361,22 +441,31 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
   return needs;
 }
 
+absl::StatusOr<int64_t> TileCosts::OccupancyOf(const Cut& h, const Cut& w,
+                                               const Cut& c) {
+  return Known(op_.occupancy,
+               {h.in_size(), w.in_size(), c.in_size(), h.size(), w.size(),
+                c.size(), h.pad_before, w.pad_before},
+               [&] {
+                 return placement_.chip->view().OccupancyCycles(
+                     placement_.job,
+                     VariablesOf(placement_.operation, h, w, c));
+               });
+}
+
 absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
                                                const TileNeeds& needs) {
   CycleTable table;
   const Chip& chip = *placement_.chip;
-  const TileSet jobs = JobsOf(placement_.operation, tiles, needs.job_channels);
-  for (const CutAxis::Kind& h : tiles.h.kinds) {
-    for (const CutAxis::Kind& w : tiles.w.kinds) {
-      for (const CutAxis::Kind& c : jobs.c.kinds) {
-        EK_ASSIGN_OR_RETURN(
-            const int64_t occupancy,
-            chip.view().OccupancyCycles(
-                placement_.job,
-                VariablesOf(placement_.operation, h.first, w.first, c.first)));
+  const TileSet jobs = Jobs(tiles, needs);
+  for (const CutAxis::Kind& h : tiles.h->kinds) {
+    for (const CutAxis::Kind& w : tiles.w->kinds) {
+      for (const CutAxis::Kind& c : jobs.c->kinds) {
+        EK_ASSIGN_OR_RETURN(const int64_t occupancy,
+                            OccupancyOf(h.first, w.first, c.first));
         table.jobs.push_back(chip.HostCycles(occupancy));
       }
-      for (const CutAxis::Kind& c : tiles.c.kinds) {
+      for (const CutAxis::Kind& c : tiles.c->kinds) {
         TileMoves& tile = table.tiles.emplace_back();
         const struct {
           Access access;
@@ -394,7 +483,7 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
       }
     }
   }
-  for (const CutAxis::Kind& c : tiles.c.kinds) {
+  for (const CutAxis::Kind& c : tiles.c->kinds) {
     EK_ASSIGN_OR_RETURN(const MoveCost cost, ConstantCycles(c.first));
     table.constants.push_back(cost);
   }

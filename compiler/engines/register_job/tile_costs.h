@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
-#include "compiler/engines/register_job/constants_in_place.h"
+#include "compiler/engines/register_job/op_costs.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/tiles.h"
 
@@ -20,12 +21,6 @@ enum class Access {
   kNone,    // The op has no such operand.
   kDirect,  // In the resident tensor: nothing is moved.
   kMoved,   // In a room; the host brings it there, or takes it away.
-};
-
-// Room for the constants of a tile: the weights, then the table.
-struct ConstantRoom {
-  int64_t table_offset = 0;
-  int64_t bytes = 0;  // 0: the op has none.
 };
 
 struct TileNeeds {
@@ -61,17 +56,31 @@ struct CycleTable {
   std::vector<int64_t> jobs;
 };
 
-// Remembers layouts' sizes and moves' costs. The size of an operand, and the
-// cost of its move, are taken to depend on its own extents only: of tiles with
-// other paddings or the other operand's extents, one stands for all. Not
-// thread-safe.
+// Remembers layouts' sizes and moves' costs, in part in the placement's
+// OpCosts. The size of an operand, and the cost of its move, are taken to
+// depend on its own extents only: of tiles with other paddings or the other
+// operand's extents, one stands for all. Not thread-safe.
 class TileCosts {
  public:
-  explicit TileCosts(const Placement& placement) : placement_(placement) {}
+  explicit TileCosts(const Placement& placement)
+      : placement_(placement),
+        maker_(placement.operation),
+        op_(placement.costs != nullptr ? *placement.costs : own_) {}
+  TileCosts(const TileCosts&) = delete;
+  TileCosts& operator=(const TileCosts&) = delete;
+
+  TileSet Tiles(const Tiling& tiling) { return maker_.Tiles(tiling); }
+  // The jobs of these tiles.
+  TileSet Jobs(const TileSet& tiles, const TileNeeds& needs) {
+    return maker_.Jobs(tiles, needs.job_channels);
+  }
 
   // Nothing if tiles cannot be moved between the rooms and where the tensors
   // lie, or are no jobs however their channels are cut further.
   absl::StatusOr<std::optional<TileNeeds>> NeedsOf(const TileSet& tiles);
+  // The output channels per job, at most, of tiles of so many; 0: there are no
+  // such jobs, however the image is cut.
+  absl::StatusOr<int64_t> MostJobChannels(int64_t channels);
   absl::StatusOr<CycleTable> CyclesOf(const TileSet& tiles,
                                       const TileNeeds& needs);
   // Of output channels `c`.
@@ -82,23 +91,28 @@ class TileCosts {
  private:
   using Extents = std::array<int64_t, 3>;
   struct Role {
-    const Operand* operand = nullptr;
-    target::JobOperand job_operand = target::JobOperand::kIn;
-    bool output = false;
-    absl::flat_hash_map<Extents, int64_t> bytes;  // By extents of the job.
+    Role(const Operand& operand, target::JobOperand job_operand,
+         OpCosts::Role& op)
+        : operand(&operand),
+          job_operand(job_operand),
+          output(job_operand == target::JobOperand::kOut),
+          op(&op) {}
+    const Operand* operand;
+    target::JobOperand job_operand;
+    bool output;
+    OpCosts::Role* op;  // What all placements have in common.
     struct Moved {
       MoveCost cost;
       int64_t rearranged_bytes = 0;  // 0: the host does not rearrange it.
     };
     absl::flat_hash_map<std::array<int64_t, 4>, Moved> moves;
-    // Whether the part of one axis {axis, begin, extent} has a layout, and
-    // whether a job finds a part of these extents of a resident tensor as it
-    // lies.
+    // Whether the part of one axis {axis, begin, extent} has a layout; those of
+    // all cuts of an axis {axis, size}; whether a job finds a part of these
+    // extents of a resident tensor as it lies.
     absl::flat_hash_map<Extents, bool> parts;
+    absl::flat_hash_map<std::array<int64_t, 2>, bool> parts_of_axes;
     absl::flat_hash_map<Extents, bool> direct;
-    // By extents of a room, and the first channel and their number of a job's
-    // part of it: whether the job finds it there.
-    absl::flat_hash_map<std::array<int64_t, 5>, bool> parts_of_rooms;
+    std::optional<bool> moves_within;  // See MovesWithin().
   };
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
@@ -109,34 +123,40 @@ class TileCosts {
   absl::StatusOr<std::optional<Access>> AccessOf(Role& role,
                                                  const TileSet& tiles,
                                                  const TileSet& jobs) const;
+  // Whether the host has a link for moves within the engine's memory.
+  bool MovesWithin(Role& role) const;
   bool HasPart(Role& role, int axis, int64_t begin, int64_t extent) const;
+  bool HasPartsOfAxis(Role& role, int axis, const CutAxis& cuts) const;
   bool HasParts(Role& role, const TileSet& tiles) const;
   absl::StatusOr<bool> IsDirect(Role& role, const TileSet& tiles) const;
   absl::StatusOr<MoveCost> ConstantCycles(const Cut& c);
   // With so many channels per job.
   absl::StatusOr<std::optional<TileNeeds>> NeedsWith(const TileSet& tiles,
                                                      const TileSet& jobs);
+  // Output channels per job that tiles of so many are tried with, falling.
+  using JobSizes = absl::InlinedVector<int64_t, 16>;
+  JobSizes JobSizesOf(int64_t channels) const;
+  // Whether no job of so many output channels is one, whatever its image.
+  absl::StatusOr<bool> AreRefused(int64_t channels);
   absl::StatusOr<bool> AreJobs(const TileSet& jobs);
+  // Of the engine's clock.
+  absl::StatusOr<int64_t> OccupancyOf(const Cut& h, const Cut& w, const Cut& c);
   absl::StatusOr<bool> ArePartsOfRooms(Role& role, const TileSet& tiles,
                                        const TileSet& jobs) const;
-  // Whether a job of channels `job` finds its part of the tile's room.
-  absl::StatusOr<bool> IsPartOfRoom(const Role& role, const Cut& h,
-                                    const Cut& w, const Cut& tile,
-                                    const Cut& job) const;
-  absl::StatusOr<bool> FindsConstants(const Cut& c);
+  // Whether the jobs of one tile find their parts of its room.
+  absl::StatusOr<bool> ArePartsOfRoom(const Role& role, const Cut& h,
+                                      const Cut& w, const Cut& tile,
+                                      const CutAxis& jobs) const;
+  absl::StatusOr<bool> FindConstants(const CutAxis& jobs);
 
   const Placement& placement_;
-  Role input_{
-      &placement_.input, target::JobOperand::kIn, false, {}, {}, {}, {}, {}};
-  Role input2_{
-      &placement_.input2, target::JobOperand::kIn2, false, {}, {}, {}, {}, {}};
-  Role output_{
-      &placement_.output, target::JobOperand::kOut, true, {}, {}, {}, {}, {}};
-  absl::flat_hash_map<std::array<int64_t, 2>, ConstantRoom> constants_;
+  TileSetMaker maker_;
+  OpCosts own_;
+  OpCosts& op_;  // Of the placement, or own_.
+  Role input_{placement_.input, target::JobOperand::kIn, op_.input};
+  Role input2_{placement_.input2, target::JobOperand::kIn2, op_.input2};
+  Role output_{placement_.output, target::JobOperand::kOut, op_.output};
   absl::flat_hash_map<int64_t, MoveCost> constant_cycles_;  // By bytes.
-  // Of constants in place: whether jobs of channels {begin, end} find theirs.
-  std::optional<WholeConstants> whole_;
-  absl::flat_hash_map<std::array<int64_t, 2>, bool> found_;
 };
 
 }  // namespace edgekiln::compiler::register_job

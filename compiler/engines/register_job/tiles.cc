@@ -1,6 +1,9 @@
 #include "compiler/engines/register_job/tiles.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/rounding.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -49,8 +52,10 @@ void ReadChannels(const Operation& operation, Cut& cut) {
 
 // `read` sets what a cut reads.
 template <typename Read>
-CutAxis CutInto(int64_t extent, int64_t size, const Read& read) {
+SharedAxis CutInto(int64_t extent, int64_t size, const Read& read) {
   CutAxis axis;
+  axis.cuts.reserve(static_cast<size_t>(CeilDiv(extent, size)));
+  axis.kind_of.reserve(axis.cuts.capacity());
   for (int64_t begin = 0; begin < extent; begin += size) {
     Cut cut;
     cut.begin = begin;
@@ -71,7 +76,28 @@ CutAxis CutInto(int64_t extent, int64_t size, const Read& read) {
     }
     axis.cuts.push_back(cut);
   }
-  return axis;
+  return std::make_shared<const CutAxis>(std::move(axis));
+}
+
+SharedAxis RowsOf(const Operation& operation, int64_t size) {
+  return CutInto(operation.out.h, size, [&](Cut& cut) {
+    ReadWindow(operation.vertical, operation.in.h,
+               operation.takes_whole_axes && cut.size() == operation.out.h,
+               cut);
+  });
+}
+
+SharedAxis ColumnsOf(const Operation& operation, int64_t size) {
+  return CutInto(operation.out.w, size, [&](Cut& cut) {
+    ReadWindow(operation.horizontal, operation.in.w,
+               operation.takes_whole_axes && cut.size() == operation.out.w,
+               cut);
+  });
+}
+
+SharedAxis ChannelsOf(const Operation& operation, int64_t size) {
+  return CutInto(operation.out.c, size,
+                 [&](Cut& cut) { ReadChannels(operation, cut); });
 }
 
 }  // namespace
@@ -83,27 +109,34 @@ bool IsLegal(const Operation& operation, const Tiling& tiling) {
 }
 
 TileSet::TileSet(const Operation& operation, const Tiling& tiling)
-    : h(CutInto(operation.out.h, tiling.rows,
-                [&](Cut& cut) {
-                  ReadWindow(operation.vertical, operation.in.h,
-                             operation.takes_whole_axes &&
-                                 cut.size() == operation.out.h,
-                             cut);
-                })),
-      w(CutInto(operation.out.w, tiling.columns,
-                [&](Cut& cut) {
-                  ReadWindow(operation.horizontal, operation.in.w,
-                             operation.takes_whole_axes &&
-                                 cut.size() == operation.out.w,
-                             cut);
-                })),
-      c(CutInto(operation.out.c, tiling.channels,
-                [&](Cut& cut) { ReadChannels(operation, cut); })) {}
+    : TileSet(RowsOf(operation, tiling.rows),
+              ColumnsOf(operation, tiling.columns),
+              ChannelsOf(operation, tiling.channels)) {}
+
+TileSet::TileSet(SharedAxis h, SharedAxis w, SharedAxis c)
+    : h(std::move(h)), w(std::move(w)), c(std::move(c)) {}
 
 TileSet JobsOf(const Operation& operation, const TileSet& tiles,
                int64_t channels) {
-  return TileSet(operation,
-                 {tiles.h.cuts[0].size(), tiles.w.cuts[0].size(), channels});
+  return TileSet(tiles.h, tiles.w, ChannelsOf(operation, channels));
+}
+
+TileSet TileSetMaker::Tiles(const Tiling& tiling) {
+  SharedAxis& h = h_[tiling.rows];
+  if (h == nullptr) h = RowsOf(operation_, tiling.rows);
+  SharedAxis& w = w_[tiling.columns];
+  if (w == nullptr) w = ColumnsOf(operation_, tiling.columns);
+  return TileSet(h, w, Channels(tiling.channels));
+}
+
+TileSet TileSetMaker::Jobs(const TileSet& tiles, int64_t channels) {
+  return TileSet(tiles.h, tiles.w, Channels(channels));
+}
+
+const SharedAxis& TileSetMaker::Channels(int64_t channels) {
+  SharedAxis& c = c_[channels];
+  if (c == nullptr) c = ChannelsOf(operation_, channels);
+  return c;
 }
 
 JobVariables VariablesOf(const Operation& operation, const Cut& h, const Cut& w,

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "compiler/engines/register_job/operation.h"
 
 // How an op is cut into tiles: rows, columns and channels of its output, each
@@ -50,19 +52,42 @@ struct CutAxis {
 // one input channel.
 bool IsLegal(const Operation& operation, const Tiling& tiling);
 
+// Sets with equal cuts of an axis may share them.
+using SharedAxis = std::shared_ptr<const CutAxis>;
+
 struct TileSet {
   TileSet(const Operation& operation, const Tiling& tiling);
-  CutAxis h;
-  CutAxis w;
-  CutAxis c;
-  int64_t images() const { return std::ssize(h.cuts) * std::ssize(w.cuts); }
-  int64_t tiles() const { return images() * std::ssize(c.cuts); }
+  TileSet(SharedAxis h, SharedAxis w, SharedAxis c);
+  SharedAxis h;
+  SharedAxis w;
+  SharedAxis c;
+  int64_t images() const { return std::ssize(h->cuts) * std::ssize(w->cuts); }
+  int64_t tiles() const { return images() * std::ssize(c->cuts); }
 };
 
 // The jobs of these tiles, `channels` of the output each: tiles that are cut
 // further. A tile is a number of whole jobs.
 TileSet JobsOf(const Operation& operation, const TileSet& tiles,
                int64_t channels);
+
+// Tiles of one op, each axis of which is cut once for each size. Not
+// thread-safe; the operation must outlive it.
+class TileSetMaker {
+ public:
+  explicit TileSetMaker(const Operation& operation) : operation_(operation) {}
+  TileSet Tiles(const Tiling& tiling);
+  // As JobsOf().
+  TileSet Jobs(const TileSet& tiles, int64_t channels);
+
+ private:
+  using Axes = absl::flat_hash_map<int64_t, SharedAxis>;  // By size.
+  const SharedAxis& Channels(int64_t channels);
+
+  const Operation& operation_;
+  Axes h_;
+  Axes w_;
+  Axes c_;
+};
 
 // One job, without kernel code and addresses.
 target::JobVariables VariablesOf(const Operation& operation, const Cut& h,

@@ -134,9 +134,42 @@ static void read_record(const struct job_engine *e, struct job_state *s) {
   }
 }
 
+static void transfer(struct job_state *s, const struct job_transfer *t) {
+  const uint64_t flip = (uint64_t)t->reversed_bytes - 1;
+  int64_t i;
+  if (t->bytes < 1 || !t->is_joined || t->from_addr < 0 || t->to_addr < 0) {
+    job_fail(s, "a transfer of nothing, or from or to nowhere",
+             (uint64_t)t->from_addr);
+    return;
+  }
+  if (t->from_memory == t->to_memory && t->from_addr < t->to_addr + t->bytes &&
+      t->to_addr < t->from_addr + t->bytes) {
+    job_fail(s, "a transfer writes what it reads", (uint64_t)t->to_addr);
+    return;
+  }
+  for (i = 0; i < t->bytes; ++i) {
+    const uint64_t from_addr = ((uint64_t)t->from_addr + (uint64_t)i) ^ flip;
+    const uint64_t to_addr = ((uint64_t)t->to_addr + (uint64_t)i) ^ flip;
+    const uint8_t *const from =
+        desk_find((int32_t)t->from_memory, from_addr, 1, 0);
+    uint8_t *const to = desk_find((int32_t)t->to_memory, to_addr, 1, 1);
+    if (from == 0 || to == 0) {
+      job_fail(s, "a transfer leaves its memories",
+               from == 0 ? from_addr : to_addr);
+      return;
+    }
+    *to = *from;
+  }
+}
+
 static void run(const struct job_engine *e, struct job_state *s) {
   static struct job job;
+  struct job_transfer moved;
   int kind, condition;
+  if (e->find_transfer(s->held, &moved)) {
+    transfer(s, &moved);
+    return;
+  }
   if (e->record_memory >= 0) read_record(e, s);
   if (s->error != 0) return;
   e->decode(s->held, job.v);

@@ -168,6 +168,13 @@ struct job_kind {
   int least_weight, most_weight;
 };
 
+/* A transfer of the link in the window (section 7). */
+struct job_transfer {
+  int64_t from_memory, to_memory, from_addr, to_addr, bytes;
+  int is_joined;          /* Whether the link joins the two memories. */
+  int64_t reversed_bytes; /* 1: none. */
+};
+
 /* What a descriptor says of an engine. */
 struct job_engine {
   int32_t memory; /* Of its own. */
@@ -181,6 +188,8 @@ struct job_engine {
   int kind_count;
   /* Where the record lies, from what the registers of the window hold. */
   int64_t (*find_record)(const int64_t* held);
+  /* Whether the registers tell a transfer, and which. */
+  int (*find_transfer)(const int64_t* held, struct job_transfer* transfer);
   /* The variables of a job, from what registers hold. */
   void (*decode)(const int64_t* held, int64_t* variables);
   /* The first condition of the job that does not hold; -1: all do. */
