@@ -176,6 +176,11 @@ std::string QuantizationText(const v1::QuantizationNeeds& needs,
     if (op.weight_values() == v1::WEIGHTS_INT4) {
       parts.push_back(absl::StrCat("int4 weights in ", op.op()));
     }
+    if (op.accumulator_bits() > 0) {
+      parts.push_back(absl::StrCat("sums of products within ",
+                                   op.accumulator_bits(), " bits in ",
+                                   op.op()));
+    }
   }
   if (choice.layers_size() > 0) parts.push_back(ChoiceText(choice));
   return absl::StrJoin(parts, "; ");

@@ -281,6 +281,13 @@ TEST(ReportBuilderTest, SaysHowTheTargetIsQuantizedFor) {
   EXPECT_EQ(QuantizationText(needs, {}),
             "one weight scale per layer in conv2d; zero points 0; power-of-two "
             "scales; one scale for what is added; results rounded down");
+  v1::QuantizationNeeds::Op op;
+  op.set_op("conv2d");
+  op.set_accumulator_bits(16);
+  v1::QuantizationNeeds sums;
+  *sums.add_ops() = op;
+  EXPECT_EQ(QuantizationText(sums, {}),
+            "sums of products within 16 bits in conv2d");
 }
 
 }  // namespace

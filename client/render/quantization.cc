@@ -87,6 +87,13 @@ std::string WorstText(const v1::QuantizedLayer& layer) {
                       Decibels(layer.worst_channel_sqnr_db()));
 }
 
+// "x2.35 (16 bits)".
+std::string GrowthText(const v1::QuantizedLayer& layer) {
+  if (layer.scale_growth() <= 1) return "-";
+  return absl::StrFormat("x%.2f (%d bits)", layer.scale_growth(),
+                         layer.accumulator_bits());
+}
+
 std::vector<const v1::QuantizedLayer*> Ranked(
     const v1::QuantizationReport& quantized) {
   std::vector<const v1::QuantizedLayer*> layers;
@@ -110,8 +117,10 @@ double NoiseOf(const v1::QuantizedLayer& layer) {
 std::string RenderQuantizedLayers(const v1::QuantizationReport& quantized,
                                   const Style& style) {
   bool results = false;
+  bool grew = false;
   for (const v1::QuantizedLayer& layer : quantized.layers()) {
     results = results || layer.has_output_sqnr_db();
+    grew = grew || layer.scale_growth() > 1;
   }
   std::vector<Table::Column> columns = {
       {"LAYER"},
@@ -121,6 +130,7 @@ std::string RenderQuantizedLayers(const v1::QuantizationReport& quantized,
       {.title = "ZERO", .align = Align::kRight, .drop = 6},
       {"WEIGHTS dB", Align::kRight},
       {.title = "WORST CHANNEL", .align = Align::kRight, .drop = 5}};
+  if (grew) columns.push_back({"SCALE FOR SUMS", Align::kRight});
   if (results) columns.push_back({"RESULT dB", Align::kRight});
   columns.push_back({.title = "SATURATED", .align = Align::kRight, .drop = 3});
   Table table(std::move(columns));
@@ -137,6 +147,7 @@ std::string RenderQuantizedLayers(const v1::QuantizationReport& quantized,
             ? Decibels(layer.weight_sqnr_db())
             : "-",
         WorstText(layer)};
+    if (grew) row.push_back(GrowthText(layer));
     if (results) {
       row.push_back(
           layer.has_output_sqnr_db() ? Decibels(layer.output_sqnr_db()) : "-");

@@ -142,6 +142,18 @@ TEST(RenderQuantizationTest, WithoutSamplesTheColumnsOfResultsAreLeftOut) {
   EXPECT_EQ(QuantizedOutputText(quantized), "");
 }
 
+TEST(RenderQuantizationTest, ScalesForSumsAreAColumnWhereSomeGrew) {
+  v1::QuantizationReport quantized = QuantizedReport().quantized();
+  std::string text = RenderQuantizedLayers(quantized, Style::Plain());
+  EXPECT_EQ(text.find("SCALE FOR SUMS"), std::string::npos) << text;
+  v1::QuantizedLayer& layer = *quantized.mutable_layers(0);
+  layer.set_accumulator_bits(16);
+  layer.set_scale_growth(2.347);
+  text = RenderQuantizedLayers(quantized, Style::Plain());
+  EXPECT_NE(text.find("SCALE FOR SUMS"), std::string::npos) << text;
+  EXPECT_NE(text.find("x2.35 (16 bits)"), std::string::npos) << text;
+}
+
 TEST(RenderQuantizationTest, MethodsSideBySide) {
   v1::Report better = QuantizedReport();
   better.mutable_quantized()->set_output_sqnr_db(36.5);

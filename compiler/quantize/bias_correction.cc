@@ -57,6 +57,31 @@ void BiasCorrection::AddSums(int64_t first, int64_t count,
   }
 }
 
+// Without branches, which follow no pattern: channels are added up abreast.
+void BiasCorrection::AddRow(absl::Span<const float> reals,
+                            absl::Span<const float> sums,
+                            absl::Span<const double> shift, double low,
+                            double high, Totals& totals) {
+  const size_t channels = shift.size();
+  double* const errors = totals.errors.data();
+  double* const differences = totals.differences.data();
+  double* const squares = totals.squares.data();
+  double* const counts = totals.counts.data();
+  for (size_t c = 0; c < channels; ++c) {
+    const double real = reals[c];
+    const double ours = sums[c] + shift[c];
+    const double error = std::min(std::max(real, low), high) -
+                         std::min(std::max(ours, low), high);
+    errors[c] += error * error;
+    const bool shut =
+        ((real <= low) & (ours <= low)) | ((real >= high) & (ours >= high));
+    const double difference = shut ? 0.0 : real - ours;
+    differences[c] += difference;
+    squares[c] += difference * difference;
+    counts[c] += shut ? 0.0 : 1.0;
+  }
+}
+
 // Of each channel with `shift` added: the sum of squared errors after the
 // clamp; of differences before it, their squares and their number where not
 // both values are on the same side of it.
@@ -64,26 +89,18 @@ BiasCorrection::Totals BiasCorrection::TotalsWith(
     absl::Span<const double> shift) const {
   const std::vector<double> none(shift.size(), 0);
   Totals totals = {none, none, none, none};
-  for (size_t i = 0; i < real_.size(); i += shift.size()) {
-    const double largest = *std::max_element(
-        real_.begin() + static_cast<int64_t>(i),
-        real_.begin() + static_cast<int64_t>(i + shift.size()));
-    const double low = std::max(low_, largest - below_largest_);
-    const auto clamped = [&](double value) {
-      return std::min(std::max(value, low), high_);
-    };
-    for (size_t c = 0; c < shift.size(); ++c) {
-      const double real = real_[i + c];
-      const double ours = ours_[i + c] + shift[c];
-      const double error = clamped(real) - clamped(ours);
-      totals.errors[c] += error * error;
-      const bool shut =
-          (real <= low && ours <= low) || (real >= high_ && ours >= high_);
-      if (shut) continue;
-      totals.differences[c] += real - ours;
-      totals.squares[c] += (real - ours) * (real - ours);
-      totals.counts[c] += 1;
-    }
+  const bool looks_at_largest = std::isfinite(below_largest_);
+  const double high = high_;
+  const size_t channels = shift.size();
+  for (size_t i = 0; i < real_.size(); i += channels) {
+    const float* row = real_.data() + i;
+    const double low =
+        looks_at_largest
+            ? std::max(low_,
+                       *std::max_element(row, row + channels) - below_largest_)
+            : low_;
+    AddRow({row, channels}, {ours_.data() + i, channels}, shift, low, high,
+           totals);
   }
   return totals;
 }

@@ -54,6 +54,10 @@ class BiasCorrection {
     std::vector<double> squares;
     std::vector<double> counts;
   };
+  static void AddRow(absl::Span<const float> reals,
+                     absl::Span<const float> sums,
+                     absl::Span<const double> shift, double low, double high,
+                     Totals& totals);
   Totals TotalsWith(absl::Span<const double> shift) const;
   const int64_t channels_;
   const int64_t stride_;

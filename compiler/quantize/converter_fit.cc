@@ -31,8 +31,12 @@ int64_t StrideOf(int64_t rows, int64_t channels) {
   return std::max<int64_t>(1, rows / wanted) | 1;
 }
 
-int32_t FloorDivide(int32_t a, int32_t b) {
-  return a / b - (a % b < 0 ? 1 : 0);
+// `b` > 0. In doubles, which is exact: no quotient of such numbers is closer to
+// the integer above it than a double can tell.
+int32_t FloorDivide(int32_t a, double b) {
+  const double quotient = a / b;
+  const auto towards_zero = static_cast<int32_t>(quotient);
+  return towards_zero - (quotient < towards_zero ? 1 : 0);
 }
 
 // A code stands for the middle of the sums that become it.
@@ -130,10 +134,13 @@ ConverterFit::ConverterFit(ConvertedLayer layer, int64_t rows)
 void ConverterFit::AddReal(int64_t first, int64_t count, const float* values) {
   for (int64_t row = 0; row < count; ++row) {
     if (!Takes(first + row)) continue;
-    for (int64_t c = 0; c < channels_; ++c) {
-      real_.push_back(static_cast<float>(values[row * channels_ + c] /
-                                         layer_.output_scale));
-    }
+    AddTakenReals({values + row * channels_, static_cast<size_t>(channels_)});
+  }
+}
+
+void ConverterFit::AddTakenReals(absl::Span<const float> values) {
+  for (const float value : values) {
+    real_.push_back(static_cast<float>(value / layer_.output_scale));
   }
 }
 
@@ -154,43 +161,80 @@ void ConverterFit::CodesOf(int32_t gain, std::vector<int32_t>& codes) const {
   }
 }
 
-// One round of least squares over the results of `channel` that the clamp lets
-// through, whether as they are or as `line` has them.
-CodeLine ConverterFit::Regress(size_t channel,
-                               const std::vector<int32_t>& codes,
-                               CodeLine line) const {
-  const auto step = static_cast<size_t>(channels_);
+// Of each channel, over results that count.
+struct ConverterFit::Moments {
+  explicit Moments(size_t channels)
+      : count(channels),
+        codes(channels),
+        reals(channels),
+        squares(channels),
+        products(channels) {}
+  std::vector<double> count;
+  std::vector<double> codes;
+  std::vector<double> reals;
+  std::vector<double> squares;
+  std::vector<double> products;
+};
+
+// Without branches, which follow no pattern: channels are added up abreast.
+void ConverterFit::AddRow(const float* real_row, const int32_t* code_row,
+                          absl::Span<const double> scales,
+                          absl::Span<const double> offsets,
+                          Moments& moments) const {
   const double low = layer_.range.min;
   const double high = layer_.range.max;
-  double count = 0;
-  double sum_code = 0;
-  double sum_real = 0;
-  double sum_square = 0;
-  double sum_product = 0;
-  for (size_t i = channel; i < codes.size(); i += step) {
+  const double least = 2 * low - high - 1;
+  const double most = 2 * high - low + 1;
+  double* const count = moments.count.data();
+  double* const codes = moments.codes.data();
+  double* const reals = moments.reals.data();
+  double* const squares = moments.squares.data();
+  double* const products = moments.products.data();
+  for (size_t c = 0; c < scales.size(); ++c) {
+    const double code = code_row[c];
     const double real =
-        std::clamp<double>(real_[i], 2 * low - high - 1, 2 * high - low + 1);
-    const double ours = line.scale * codes[i] + line.offset;
-    if ((real <= low && ours <= low) || (real >= high && ours >= high)) {
-      continue;
+        std::min(std::max(static_cast<double>(real_row[c]), least), most);
+    const double ours = scales[c] * code + offsets[c];
+    const bool shut =
+        ((real <= low) & (ours <= low)) | ((real >= high) & (ours >= high));
+    count[c] += shut ? 0.0 : 1.0;
+    codes[c] += shut ? 0.0 : code;
+    reals[c] += shut ? 0.0 : real;
+    squares[c] += shut ? 0.0 : code * code;
+    products[c] += shut ? 0.0 : code * real;
+  }
+}
+
+// One round of least squares over the results that the clamp lets through,
+// whether as they are or as `lines` have them.
+void ConverterFit::Regress(const std::vector<int32_t>& codes,
+                           absl::Span<CodeLine> lines) const {
+  std::vector<double> scales;
+  std::vector<double> offsets;
+  for (const CodeLine& line : lines) {
+    scales.push_back(line.scale);
+    offsets.push_back(line.offset);
+  }
+  Moments moments(lines.size());
+  for (size_t i = 0; i < codes.size(); i += lines.size()) {
+    AddRow(real_.data() + i, codes.data() + i, scales, offsets, moments);
+  }
+  for (size_t c = 0; c < lines.size(); ++c) {
+    const double count = moments.count[c];
+    if (count == 0) continue;
+    CodeLine& line = lines[c];
+    const double sum = moments.codes[c];
+    const double variance = moments.squares[c] - sum * sum / count;
+    const double covariance =
+        moments.products[c] - sum * moments.reals[c] / count;
+    if (count >= kFewestResults && variance > count / kFewestResults) {
+      // Sums that are too small everywhere need larger codes, not smaller ones.
+      const double slope = covariance / variance;
+      line.scale = std::clamp(slope, std::min(0.0, 2 * line.scale),
+                              std::max(0.0, 2 * line.scale));
     }
-    count += 1;
-    sum_code += codes[i];
-    sum_real += real;
-    sum_square += double(codes[i]) * codes[i];
-    sum_product += codes[i] * real;
+    line.offset = (moments.reals[c] - line.scale * sum) / count;
   }
-  if (count == 0) return line;
-  const double variance = sum_square - sum_code * sum_code / count;
-  const double covariance = sum_product - sum_code * sum_real / count;
-  if (count >= kFewestResults && variance > count / kFewestResults) {
-    // Sums that are too small everywhere need larger codes, not smaller ones.
-    const double slope = covariance / variance;
-    line.scale = std::clamp(slope, std::min(0.0, 2 * line.scale),
-                            std::max(0.0, 2 * line.scale));
-  }
-  line.offset = (sum_real - line.scale * sum_code) / count;
-  return line;
 }
 
 double ConverterFit::ErrorOf(const v1::Converter& converter,
@@ -216,11 +260,10 @@ ConverterFit::Fitted ConverterFit::FitGain(int32_t gain) const {
   CodesOf(gain, codes);
   std::vector<CodeLine> lines;
   for (size_t c = 0; c < layer_.steps.size(); ++c) {
-    CodeLine line = LineOf(layer_, c, gain);
-    for (int round = 0; round < kRounds; ++round) {
-      line = Regress(c, codes, line);
-    }
-    lines.push_back(line);
+    lines.push_back(LineOf(layer_, c, gain));
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    Regress(codes, absl::MakeSpan(lines));
   }
   Fitted fitted = {Integers(layer_, gain, lines)};
   fitted.error = ErrorOf(fitted.converter, codes);

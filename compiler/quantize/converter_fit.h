@@ -58,6 +58,9 @@ class ConverterFit {
   // Real results before the clamp, of rows first .. first + count - 1; in
   // order, all of them.
   void AddReal(int64_t first, int64_t count, const float* values);
+  // The same, of those rows that are looked at: Takes().
+  void AddTakenReals(absl::Span<const float> values);
+  bool Takes(int64_t row) const { return row % stride_ == 0; }
   // The layer's integer sums, in the same way.
   void AddSums(int64_t first, int64_t count, const int32_t* values);
 
@@ -70,11 +73,14 @@ class ConverterFit {
     double error = 0;
   };
 
-  bool Takes(int64_t row) const { return row % stride_ == 0; }
   void CodesOf(int32_t gain, std::vector<int32_t>& codes) const;
   Fitted FitGain(int32_t gain) const;
-  CodeLine Regress(size_t channel, const std::vector<int32_t>& codes,
-                   CodeLine line) const;
+  struct Moments;
+  void AddRow(const float* real_row, const int32_t* code_row,
+              absl::Span<const double> scales, absl::Span<const double> offsets,
+              Moments& moments) const;
+  void Regress(const std::vector<int32_t>& codes,
+               absl::Span<CodeLine> lines) const;
   double ErrorOf(const v1::Converter& converter,
                  const std::vector<int32_t>& codes) const;
 

@@ -55,7 +55,11 @@ void FitMemo::Add(const Fingerprint& key, Entry entry) {
   if (kept.bytes == 0) return;
   kept.used = by_use_.insert(by_use_.end(), key);
   bytes_ += kept.bytes;
-  while (bytes_ > most_bytes_) {
+  DropOldest();
+}
+
+void FitMemo::DropOldest() {
+  while (bytes_ + real_bytes_ > most_bytes_ && !by_use_.empty()) {
     const auto oldest = entries_.find(by_use_.front());
     bytes_ -= oldest->second.bytes;
     entries_.erase(oldest);
@@ -75,6 +79,19 @@ absl::StatusOr<SampleBatch*> FitMemo::RealBefore(int32_t index) {
     real_->Release(next_real_);
   }
   return &*real_;
+}
+
+const std::vector<float>* FitMemo::FindReals(int32_t op) const {
+  const auto found = reals_.find(op);
+  return found == reals_.end() ? nullptr : &found->second;
+}
+
+void FitMemo::AddReals(int32_t op, const std::vector<float>& values) {
+  const auto bytes = static_cast<int64_t>(values.size() * sizeof(float));
+  if (bytes > most_bytes_ / 2 - real_bytes_) return;
+  if (!reals_.emplace(op, values).second) return;
+  real_bytes_ += bytes;
+  DropOldest();
 }
 
 }  // namespace edgekiln::compiler

@@ -26,8 +26,8 @@ namespace edgekiln::compiler {
 // read the same values in the same way become the same, so that two networks
 // share everything up to the first layer in which they differ.
 //
-// Only weights are shared further: those of a layer under a scheme are fitted
-// where the layer comes first. Not thread-safe.
+// Only weights and biases are shared further: those of a layer under a scheme
+// are fitted where the layer comes first. Not thread-safe.
 class FitMemo {
  public:
   using Values = std::vector<SampleBatch::Buffer>;  // By output of an op.
@@ -43,8 +43,8 @@ class FitMemo {
   };
 
   // `graph` must outlive it. Networks are fitted to `fitted` and run on
-  // `judged`, too. All entries together take up to `most_bytes`, and the values
-  // of the float graph as much again.
+  // `judged`, too. All entries and AddReals() together take up to `most_bytes`,
+  // and the values of the float graph as much again.
   FitMemo(const Graph& graph, CalibrationSamples fitted,
           CalibrationSamples judged, ops::CpuPath cpu_path, int64_t most_bytes);
 
@@ -58,8 +58,15 @@ class FitMemo {
 
   // By layer, scheme, and the quantizations of what it reads and makes.
   std::map<Fingerprint, LayerWeights>& weights() { return weights_; }
+  // Corrected, by the same.
+  std::map<Fingerprint, ConstantData>& biases() { return biases_; }
   // By op of the float graph: with all real results.
   std::map<int32_t, BiasCorrection>& corrections() { return corrections_; }
+
+  // By op of the float graph, the real results that ConverterFit looks at;
+  // null: not known. What exceeds half of `most_bytes` is not kept.
+  const std::vector<float>* FindReals(int32_t op) const;
+  void AddReals(int32_t op, const std::vector<float>& values);
 
   const CalibrationSamples& judged() const { return judged_; }
 
@@ -73,6 +80,8 @@ class FitMemo {
     int64_t bytes = 0;
     std::list<Fingerprint>::iterator used;
   };
+  void DropOldest();
+
   const Graph& graph_;
   const CalibrationSamples fitted_;
   const CalibrationSamples judged_;
@@ -83,10 +92,13 @@ class FitMemo {
   int32_t next_real_ = 0;
   Fingerprinter fingerprinter_;
   std::map<Fingerprint, LayerWeights> weights_;
+  std::map<Fingerprint, ConstantData> biases_;
   std::map<int32_t, BiasCorrection> corrections_;
+  std::map<int32_t, std::vector<float>> reals_;
+  int64_t real_bytes_ = 0;
   std::map<Fingerprint, Kept> entries_;
   std::list<Fingerprint> by_use_;  // The oldest first.
-  int64_t bytes_ = 0;
+  int64_t bytes_ = 0;              // Of entries.
 };
 
 }  // namespace edgekiln::compiler

@@ -14,6 +14,7 @@
 #include "compiler/passes/clamps.h"
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/accumulator_fit.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_constants.h"
 #include "compiler/quantize/layer_schemes.h"
@@ -102,11 +103,11 @@ class IntegerGraph::Maker {
     std::vector<LayerFacts> facts;
     for (size_t i = 0; i < source_.ops.size(); ++i) {
       const Op& op = source_.ops[i];
-      facts.push_back({.is_integer = integer_[i],
-                       .at_mask = IsAtMask(op),
-                       .seen = integer_[i]
-                                   ? quantizations_.SeenOf(op.outputs[0])
-                                   : nullptr});
+      facts.push_back(
+          {.is_integer = integer_[i],
+           .at_mask = IsAtMask(op),
+           .seen = integer_[i] ? quantizations_.SeenOf(op.outputs[0]) : nullptr,
+           .scale_growth = constants_.ScaleGrowth(op.id)});
     }
     return facts;
   }
@@ -201,6 +202,16 @@ class IntegerGraph::Maker {
       if (!(largest > 0) || !std::isfinite(largest)) continue;
       scales[i] =
           RoundedScale(largest / LargestInteger(schemes_[i].weights()), rules_);
+      if (rules_.power_of_two && schemes_[i].accumulator_bits() > 0) {
+        scales[i] = std::max(
+            scales[i],
+            LargestScaleForSums({.weights = weights,
+                                 .shape = source_.tensors[op.inputs[1]].shape,
+                                 .axis = WeightAxis(op),
+                                 .inputs = quantizations_.Of(op.inputs[0]),
+                                 .activations = rules_.activations},
+                                schemes_[i]));
+      }
     }
     return scales;
   }

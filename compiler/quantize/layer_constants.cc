@@ -69,7 +69,12 @@ absl::Status LayerConstants::Set(const Op& op, int axis,
                       .axis = axis,
                       .input_scale = quantizations_.Of(op.inputs[0]).scale[0],
                       .activations = rules_.activations,
-                      .may_be_wide = MayBeWide(rules_.activations, needs_)};
+                      .may_be_wide = MayBeWide(rules_.activations, needs_),
+                      .accumulator_bits = scheme.accumulator_bits()};
+  if (real.accumulator_bits > 0) {
+    ranges_.Update();
+    real.inputs = ranges_.LessZero(quantized.inputs[0]);
+  }
   if (converter == nullptr) {
     SetResultScale(quantizations_.Of(op.outputs[0]), rules_, rounds_down_,
                    real);
@@ -84,6 +89,7 @@ absl::Status LayerConstants::Set(const Op& op, int axis,
                        .range = scheme.weight_range(),
                        .channels_per_scale = scheme.channels_per_scale(),
                        .power_of_two = rules_.power_of_two});
+  growth_[op.id] = integers.scale_growth;
   quantized.inputs[1] =
       AddConstant(weights, v1::INT8, std::move(integers.weights),
                   ConstantData(std::move(integers.weight_data)));

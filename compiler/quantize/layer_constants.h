@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/product_sums.h"
 #include "compiler/quantize/layer_weights.h"
 #include "compiler/quantize/scales.h"
 #include "compiler/quantize/tensor_quantizations.h"
@@ -39,7 +40,8 @@ class LayerConstants {
         rounds_down_(needs.rounding() == v1::FLOOR),
         quantizations_(quantizations),
         names_(names),
-        result_(result) {}
+        result_(result),
+        ranges_(result) {}
 
   // Sets those of `quantized`, the integer form of the float `op`, whose
   // weights have their channels along `axis`. Its biases depend on the scale of
@@ -47,6 +49,12 @@ class LayerConstants {
   // bias: its offsets hold it. UNIMPLEMENTED if weights or bias are not finite.
   absl::Status Set(const Op& op, int axis, const v1::LayerScheme& scheme,
                    const v1::Numerics::Converter* converter, Op& quantized);
+
+  // LayerWeights::scale_growth of the layer with this id, after Set().
+  double ScaleGrowth(const std::string& layer) const {
+    const auto found = growth_.find(layer);
+    return found == growth_.end() ? 1 : found->second;
+  }
 
   // The same, with made-up scales and without reading a weight. Ops with the
   // same weights share their form: should a mask keep them all float, they have
@@ -70,10 +78,12 @@ class LayerConstants {
   const TensorQuantizations& quantizations_;
   FreshNames& names_;
   Graph& result_;
+  ValueRanges ranges_;
   // Forms of weights and biases, by float tensor, type, axis and number of
   // scales.
   std::map<std::tuple<std::string, v1::ElementType, int32_t, size_t>, TensorId>
       forms_;
+  std::map<std::string, double> growth_;  // By layer.
 };
 
 }  // namespace edgekiln::compiler

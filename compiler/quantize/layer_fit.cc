@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/passes/clamps.h"
 #include "compiler/passes/graph_edit.h"
@@ -58,7 +59,12 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
       .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0],
       .activations = quantized_.tensors[op.inputs[0]].type,
       .may_be_wide =
-          MayBeWide(quantized_.tensors[op.inputs[0]].type, options_.needs)};
+          MayBeWide(quantized_.tensors[op.inputs[0]].type, options_.needs),
+      .accumulator_bits = scheme.accumulator_bits()};
+  if (real.accumulator_bits > 0) {
+    ranges_.Update();
+    real.inputs = ranges_.LessZero(op.inputs[0]);
+  }
   for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
     real.inner *= weights.shape[i];
   }
@@ -101,6 +107,7 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
     return fitted;
   };
   LayerWeights fitted = WeightsOf(real_index, op, fit_weights);
+  scale_growth_ = fitted.scale_growth;
   const bool is_wide = fitted.bias_type == v1::INT64;
   weights.quantization = std::move(fitted.weights);
   weights.data = ConstantData(std::move(fitted.weight_data));
@@ -112,9 +119,17 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
   integer_bias.type = fitted.bias_type;
   integer_bias.quantization = std::move(fitted.bias);
   integer_bias.data = ConstantData(std::move(fitted.bias_data));
-  return options_.bias_correction && !is_wide
-             ? CorrectBias(real_index, op, real.half_step)
-             : absl::OkStatus();
+  if (!options_.bias_correction || is_wide) return absl::OkStatus();
+  if (memo_ == nullptr) return CorrectBias(real_index, op, real.half_step);
+  const Fingerprint key = FormKey(real_index, op);
+  if (const auto known = memo_->biases().find(key);
+      known != memo_->biases().end()) {
+    integer_bias.data = known->second;
+    return absl::OkStatus();
+  }
+  EK_RETURN_IF_ERROR(CorrectBias(real_index, op, real.half_step));
+  memo_->biases().emplace(key, integer_bias.data);
+  return absl::OkStatus();
 }
 
 // The type of the layer's sums; none if its scales are too small for a float:
@@ -150,12 +165,27 @@ absl::Status LayerFit::FitConverter(int32_t real_index,
                        *quantized_.tensors[op.inputs[1]].quantization,
                        *result.quantization, bias),
       rows * integers_.samples());
-  EK_ASSIGN_OR_RETURN(SampleBatch* const reals, RealBefore(real_index));
-  EK_RETURN_IF_ERROR(reals->RunApart(
-      WithoutClamp(real_op), real_result, /*step=*/1,
-      [&](int64_t sample, const char* bytes) {
-        fit.AddReal(sample * rows, rows, reinterpret_cast<const float*>(bytes));
-      }));
+  const std::vector<float>* const known =
+      memo_ == nullptr ? nullptr : memo_->FindReals(real_index);
+  if (known != nullptr) {
+    fit.AddTakenReals(*known);
+  } else {
+    std::vector<float> taken;
+    EK_ASSIGN_OR_RETURN(SampleBatch* const reals, RealBefore(real_index));
+    const int64_t channels = std::ssize(bias);
+    EK_RETURN_IF_ERROR(reals->RunApart(
+        WithoutClamp(real_op), real_result, /*step=*/1,
+        [&](int64_t sample, const char* bytes) {
+          const auto* values = reinterpret_cast<const float*>(bytes);
+          for (int64_t row = 0; row < rows; ++row) {
+            if (!fit.Takes(sample * rows + row)) continue;
+            taken.insert(taken.end(), values + row * channels,
+                         values + (row + 1) * channels);
+          }
+        }));
+    fit.AddTakenReals(taken);
+    if (memo_ != nullptr) memo_->AddReals(real_index, taken);
+  }
   const std::optional<Tensor> sums = SumsOf(op);
   if (!sums) return absl::OkStatus();
   EK_RETURN_IF_ERROR(
@@ -274,14 +304,26 @@ absl::StatusOr<SampleBatch*> LayerFit::RealBefore(int32_t real_index) {
 LayerWeights LayerFit::WeightsOf(int32_t real_index, const Op& op,
                                  const std::function<LayerWeights()>& fit) {
   if (memo_ == nullptr) return fit();
+  const auto [at, is_new] =
+      memo_->weights().try_emplace(FormKey(real_index, op));
+  if (is_new) at->second = fit();
+  return at->second;
+}
+
+// With a memo. What a layer's weights and bias depend on, but for the values
+// that it reads.
+Fingerprint LayerFit::FormKey(int32_t real_index, const Op& op) const {
   std::string key = op.id;
-  options_.schemes[real_index].AppendToString(&key);
+  const v1::LayerScheme& scheme = options_.schemes[real_index];
+  scheme.AppendToString(&key);
+  if (scheme.accumulator_bits() > 0) {
+    const SumRange inputs = ranges_.LessZero(op.inputs[0]);
+    absl::StrAppend(&key, "/", inputs.low, "/", inputs.high, "/");
+  }
   key.push_back(op.attributes.has_converter() ? 1 : 0);
   AppendKey(quantized_.tensors[op.inputs[0]].quantization, key);
   AppendKey(quantized_.tensors[op.outputs[0]].quantization, key);
-  const auto [at, is_new] = memo_->weights().try_emplace(memo_->KeyOf(key));
-  if (is_new) at->second = fit();
-  return at->second;
+  return memo_->KeyOf(key);
 }
 
 void AppendKey(const std::optional<Quantization>& quantization,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/product_sums.h"
 #include "compiler/quantize/bias_correction.h"
 #include "compiler/quantize/fit_memo.h"
 #include "compiler/quantize/layer_weights.h"
@@ -31,6 +32,7 @@ class LayerFit {
       : float_graph_(float_graph),
         options_(options),
         quantized_(quantized),
+        ranges_(quantized),
         integers_(integers),
         real_(real),
         memo_(memo) {}
@@ -38,10 +40,13 @@ class LayerFit {
   // Sets weights and bias, or converter, of `op`, what
   // float_graph.ops[real_index] became. Both batches have run up to there.
   absl::Status Fit(int32_t real_index, Op& op);
+  // LayerWeights::scale_growth of what was fitted last.
+  double scale_growth() const { return scale_growth_; }
 
  private:
   LayerWeights WeightsOf(int32_t real_index, const Op& op,
                          const std::function<LayerWeights()>& fit);
+  Fingerprint FormKey(int32_t real_index, const Op& op) const;
   std::optional<Tensor> SumsOf(const Op& op) const;
   absl::Status FitConverter(int32_t real_index, absl::Span<const float> bias,
                             v1::LayerScheme::Weights weights, Op& op);
@@ -54,9 +59,11 @@ class LayerFit {
   const Graph& float_graph_;
   const RefineOptions& options_;
   Graph& quantized_;
+  ValueRanges ranges_;
   SampleBatch& integers_;
   SampleBatch* const real_;
   FitMemo* const memo_;
+  double scale_growth_ = 1;
 };
 
 // Appends what tells two quantizations apart to `text`.

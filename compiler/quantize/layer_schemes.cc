@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kMostSamples = 1 << 20;
 constexpr int kMostBudget = 1'000'000;
+// As in descriptors; with the most, nothing is adapted.
+constexpr int kFewestAccumulatorBits = 8;
+constexpr int kMostAccumulatorBits = 32;
 
 absl::Status Bad(absl::StatusCode code, std::string reason, std::string what,
                  std::string where, std::string limit, std::string fix) {
@@ -40,6 +43,17 @@ bool IsKnown(const v1::LayerScheme& scheme) {
          v1::WeightRounding_IsValid(scheme.rounding()) &&
          v1::Switch_IsValid(scheme.keep_float()) &&
          scheme.channels_per_scale() >= 0;
+}
+
+absl::Status CheckAccumulator(const v1::LayerScheme& scheme) {
+  const int32_t bits = scheme.accumulator_bits();
+  if (bits == 0 ||
+      (bits >= kFewestAccumulatorBits && bits <= kMostAccumulatorBits)) {
+    return absl::OkStatus();
+  }
+  return BadValue(
+      absl::StrCat("accumulator_bits: ", bits),
+      absl::StrCat(kFewestAccumulatorBits, " to ", kMostAccumulatorBits));
 }
 
 // "*" stands for any characters. Linear but for a factor of the stars.
@@ -71,7 +85,7 @@ bool IsAboutWeights(const v1::LayerScheme& scheme) {
          scheme.per_tensor() != v1::SWITCH_UNSPECIFIED ||
          scheme.weight_range() != v1::WEIGHT_RANGE_UNSPECIFIED ||
          scheme.rounding() != v1::WEIGHT_ROUNDING_UNSPECIFIED ||
-         scheme.channels_per_scale() != 0;
+         scheme.channels_per_scale() != 0 || scheme.accumulator_bits() != 0;
 }
 
 absl::Status CheckRule(const Graph& graph,
@@ -170,6 +184,10 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
     known = known && IsKnown(rule.scheme());
   }
   if (!known) return BadValue("a value that no key takes", "");
+  EK_RETURN_IF_ERROR(CheckAccumulator(config.scheme()));
+  for (const auto& rule : config.layers()) {
+    EK_RETURN_IF_ERROR(CheckAccumulator(rule.scheme()));
+  }
   if (config.activations() == v1::QuantizationConfig::ACTIVATIONS_INT16 &&
       config.symmetric_activations() == v1::OFF) {
     return BadValue("symmetric_activations: OFF and ACTIVATIONS_INT16",
@@ -333,6 +351,13 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
       scheme.set_weights(v1::LayerScheme::INT4);
     }
     Overlay(asked, scheme);
+    if (WeightAxis(op) >= 0 && scheme.accumulator_bits() == 0) {
+      scheme.set_accumulator_bits(
+          AccumulatorBitsOf(needs, op, scheme.weights()));
+    }
+    if (scheme.accumulator_bits() == kMostAccumulatorBits) {
+      scheme.clear_accumulator_bits();
+    }
     // Of 8 bits for a channel's weights, clipping saves nothing.
     if (scheme.weights() == v1::LayerScheme::INT8 &&
         scheme.per_tensor() == v1::OFF && scheme.channels_per_scale() <= 1 &&
@@ -354,21 +379,44 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
   return schemes;
 }
 
-const v1::Numerics::Converter* ConverterOf(const v1::QuantizationNeeds& needs,
-                                           const Op& op,
-                                           v1::LayerScheme::Weights weights) {
+namespace {
+
+// What the engine with the fewest values that takes such weights of the op has;
+// nothing if none takes them.
+struct TakingForm {
+  const v1::Numerics::Converter* converter = nullptr;
+  int32_t accumulator_bits = 0;
+};
+
+TakingForm TakingFormOf(const v1::QuantizationNeeds& needs, const Op& op,
+                        v1::LayerScheme::Weights weights) {
+  const auto form_of = [](const auto& form) {
+    return TakingForm{form.has_converter() ? &form.converter() : nullptr,
+                      form.accumulator_bits()};
+  };
   const v1::QuantizationNeeds::Op* need = NeedOf(needs, op.kind());
-  if (need == nullptr || op.attributes.conv2d().groups() > 1) return nullptr;
+  if (need == nullptr) return {};
   const v1::WeightValues values = ValuesOf(weights);
   // From the fewest values to the most, as the enumeration rises.
   for (int i = need->narrower_size() - 1; i >= 0; --i) {
     const v1::QuantizationNeeds::Op::Form& form = need->narrower(i);
-    if (form.weight_values() > values) continue;
-    return form.has_converter() ? &form.converter() : nullptr;
+    if (form.weight_values() <= values) return form_of(form);
   }
-  return need->weight_values() <= values && need->has_converter()
-             ? &need->converter()
-             : nullptr;
+  return need->weight_values() <= values ? form_of(*need) : TakingForm();
+}
+
+}  // namespace
+
+const v1::Numerics::Converter* ConverterOf(const v1::QuantizationNeeds& needs,
+                                           const Op& op,
+                                           v1::LayerScheme::Weights weights) {
+  if (op.attributes.conv2d().groups() > 1) return nullptr;
+  return TakingFormOf(needs, op, weights).converter;
+}
+
+int32_t AccumulatorBitsOf(const v1::QuantizationNeeds& needs, const Op& op,
+                          v1::LayerScheme::Weights weights) {
+  return TakingFormOf(needs, op, weights).accumulator_bits;
 }
 
 }  // namespace edgekiln::compiler

@@ -66,6 +66,11 @@ const v1::Numerics::Converter* ConverterOf(const v1::QuantizationNeeds& needs,
                                            const Op& op,
                                            v1::LayerScheme::Weights weights);
 
+// Bits of the accumulator of the engine that takes such weights of the op, if
+// fewer than 32; 0: no engine takes them, or one has as many.
+int32_t AccumulatorBitsOf(const v1::QuantizationNeeds& needs, const Op& op,
+                          v1::LayerScheme::Weights weights);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_QUANTIZE_LAYER_SCHEMES_H_

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "compiler/ir/text.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -46,6 +48,62 @@ TEST(LayerSchemesTest, DefaultsFollowSamples) {
   EXPECT_EQ((*with)[0].per_tensor(), v1::OFF);
   EXPECT_EQ((*without)[0].rounding(), v1::NEAREST);
   EXPECT_EQ((*without)[0].weight_range(), v1::LARGEST_WEIGHT);
+}
+
+TEST(LayerSchemesTest, AccumulatorsAreThoseOfTheEngineThatTakesTheWeights) {
+  const v1::QuantizationNeeds needs = Needs(
+      "ops { op: 'fully_connected' accumulator_bits: 20 "
+      "narrower { weight_values: WEIGHTS_TERNARY accumulator_bits: 12 } "
+      "}");
+  const struct {
+    const char* config;
+    int32_t bits;
+  } kRows[] = {
+      {"", 20},
+      {"scheme { weights: INT4 }", 20},
+      {"scheme { weights: TERNARY }", 12},
+      {"scheme { accumulator_bits: 16 }", 16},
+      {"scheme { weights: TERNARY accumulator_bits: 24 }", 24},
+      {"scheme { accumulator_bits: 32 }", 0},  // Nothing to adapt.
+      // Int8 layers run on the host.
+      {"activations: ACTIVATIONS_INT16", 0},
+  };
+  for (const auto& row : kRows) {
+    const v1::QuantizationConfig config = Config(row.config);
+    const auto schemes =
+        LayerSchemes(Network(), config,
+                     NeedsWith(ActivationsOf(config, needs), needs), true);
+    ASSERT_TRUE(schemes.ok()) << schemes.status();
+    EXPECT_EQ((*schemes)[0].accumulator_bits(), row.bits) << row.config;
+  }
+  EXPECT_FALSE(
+      LayerSchemes(
+          Network(),
+          Config("layers { layer: 'softmax' scheme { accumulator_bits: 16 } }"),
+          {}, true)
+          .ok());
+}
+
+TEST(LayerSchemesTest, AccumulatorsHave8To32Bits) {
+  for (const int bits : {-1, 7, 33}) {
+    const std::string scheme =
+        absl::StrCat("scheme { accumulator_bits: ", bits, " }");
+    for (const std::string& config :
+         {scheme, absl::StrCat("layers { layer: '*' ", scheme, " }")}) {
+      const auto error =
+          GetErrorDetail(CheckQuantizationConfig(Config(config)));
+      ASSERT_TRUE(error.has_value()) << config;
+      EXPECT_EQ(error->reason, "QUANTIZATION_INVALID");
+      EXPECT_EQ(error->what, absl::StrCat("accumulator_bits: ", bits));
+      EXPECT_EQ(error->limit, "8 to 32");
+    }
+  }
+  for (const int bits : {8, 32}) {
+    EXPECT_TRUE(
+        CheckQuantizationConfig(
+            Config(absl::StrCat("scheme { accumulator_bits: ", bits, " }")))
+            .ok());
+  }
 }
 
 TEST(LayerSchemesTest, TheLastRuleThatSetsAFieldCounts) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/quantize/accumulator_fit.h"
+
 namespace edgekiln::compiler {
 namespace {
 
@@ -134,13 +136,17 @@ std::optional<LayerWeights> Fitted(
     const size_t count = std::min(sharing, channels - first);
     const auto group = absl::MakeSpan(fitted).subspan(first, count);
     if (wide) HoldBiases(real, first, kLargestWideBias, group);
-    const std::optional<float> scale =
+    const std::optional<float> within_int32 =
         wide ? FitWeights(options, group)
              : FitWithinInt32(options, real, first, group);
-    if (!scale) return std::nullopt;
+    if (!within_int32) return std::nullopt;
+    const float scale =
+        FitWithinAccumulator(options, real, group, *within_int32);
+    result.scale_growth =
+        std::max(result.scale_growth, double{scale} / *within_int32);
     const size_t copies = per_tensor ? 1 : count;
     for (size_t i = 0; i < copies; ++i) {
-      AddScale(*scale, real.input_scale, result);
+      AddScale(scale, real.input_scale, result);
     }
   }
   std::vector<size_t> next(channels, 0);

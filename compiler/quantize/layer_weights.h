@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/product_sums.h"
 #include "compiler/quantize/input_moments.h"
 #include "compiler/quantize/scales.h"
 #include "compiler/quantize/weight_fit.h"
@@ -32,6 +33,9 @@ struct LayerWeights {
   Quantization bias;                      // Scales input * weights.
   v1::ElementType bias_type = v1::INT32;  // INT64: sums are of 64 bits.
   std::string bias_data;
+  // The most that RealWeights::accumulator_bits made a scale of weights grow,
+  // as a factor; 1: not at all.
+  double scale_growth = 1;
 };
 
 // What a layer's weights are made from.
@@ -40,8 +44,8 @@ struct RealWeights {
   absl::Span<const float> weights;
   int64_t channels = 0;
   int64_t inner = 1;
-  absl::Span<const float> bias;  // One per channel, or none.
-  int32_t axis = 0;              // Of the channels, in the weights' shape.
+  absl::Span<const float> bias = {};  // One per channel, or none.
+  int32_t axis = 0;                   // Of the channels, in the weights' shape.
   double input_scale = 1;
   double least_scale = 0;  // Of the weights.
   // Of results that are rounded down: biases hold it, HalfStepInBias().
@@ -49,6 +53,10 @@ struct RealWeights {
   v1::ElementType activations = v1::INT8;  // What it reads.
   // Sums of INT16 may be of 64 bits, which nothing overflows.
   bool may_be_wide = false;
+  // So many hold all sums of products, without the bias, of inputs that lie in
+  // `inputs`, less their zero point. 0: as many as it takes.
+  int32_t accumulator_bits = 0;
+  SumRange inputs = {};
 };
 
 // What biases of an engine that rounds down hold of the `half_step` of a
@@ -70,6 +78,9 @@ void SetResultScale(const Quantization& result, ScaleRules rules,
 // that would cost a bit of the weights and real.may_be_wide, the bias is INT64,
 // and scales are those of the weights alone. Bits of weights that do not change
 // a result beside their bias are no loss.
+//
+// With real.accumulator_bits, scales are about the least with which no input
+// makes a sum of products exceed these.
 LayerWeights QuantizeWeights(
     const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
     absl::Span<const InputMoments* const> moments = {});

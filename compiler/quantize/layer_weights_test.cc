@@ -1,5 +1,6 @@
 #include "compiler/quantize/layer_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -51,6 +52,133 @@ TEST(LayerWeightsTest, NeighboursMayShareAScale) {
   const std::vector<int8_t> want = {127, -1, 64, 127, 127};
   EXPECT_EQ(std::vector<int8_t>(q.weight_data.begin(), q.weight_data.end()),
             want);
+}
+
+// Two channels of 64 weights each.
+std::vector<float> ManyWeights() {
+  std::vector<float> weights;
+  for (int i = 0; i < 64; ++i) {
+    weights.push_back(static_cast<float>(i % 2 == 0 ? i + 1 : -i));
+  }
+  // Small ones, most of which become 0 with a larger scale.
+  for (int i = 0; i < 63; ++i) weights.push_back(0.01f);
+  weights.push_back(1);
+  return weights;
+}
+
+SumRange SumsOf(const LayerWeights& q, size_t channel, SumRange inputs) {
+  const auto* integers = reinterpret_cast<const int8_t*>(q.weight_data.data());
+  return SumOfProducts({integers + channel * 64, 64}, inputs);
+}
+
+TEST(LayerWeightsTest, ScalesGrowUntilSumsFitTheAccumulator) {
+  const std::vector<float> weights = ManyWeights();
+  RealWeights real = {
+      .weights = weights, .channels = 2, .inner = 64, .inputs = {-128, 127}};
+  const LayerWeights whole = QuantizeWeights(real, false, {});
+  EXPECT_EQ(whole.scale_growth, 1);
+  ASSERT_FALSE(Fits(SumsOf(whole, 0, real.inputs), 18));
+  ASSERT_TRUE(Fits(SumsOf(whole, 0, real.inputs), 21));
+  ASSERT_FALSE(Fits(SumsOf(whole, 1, real.inputs), 14));
+  for (const bool per_tensor : {false, true}) {
+    real.accumulator_bits = 0;
+    const LayerWeights base = QuantizeWeights(real, per_tensor, {});
+    for (int bits = 12; bits < 20; ++bits) {
+      real.accumulator_bits = bits;
+      const LayerWeights q = QuantizeWeights(real, per_tensor, {});
+      double growth = 1;
+      for (size_t c = 0; c < 2; ++c) {
+        EXPECT_TRUE(Fits(SumsOf(q, c, real.inputs), bits)) << bits;
+      }
+      ASSERT_EQ(q.weights.scale.size(), per_tensor ? 1u : 2u);
+      for (size_t i = 0; i < q.weights.scale.size(); ++i) {
+        growth = std::max(growth,
+                          double{q.weights.scale[i]} / base.weights.scale[i]);
+      }
+      EXPECT_NEAR(q.scale_growth, growth, 1e-6) << bits;
+    }
+  }
+  // No more than it takes.
+  real.accumulator_bits = 18;
+  const LayerWeights q = QuantizeWeights(real, false, {});
+  const SumRange sums = SumsOf(q, 0, real.inputs);
+  EXPECT_GT(std::max(sums.high, -sums.low), 0.95 * (1 << 17));
+  // Where all fits, nothing is changed.
+  real.accumulator_bits = 21;
+  EXPECT_EQ(QuantizeWeights(real, false, {}).weight_data, whole.weight_data);
+}
+
+// Of inputs that go along with the signs of the weights: adaptive rounding
+// makes up for small weights that rounding to nearest makes 0.
+TEST(LayerWeightsTest, AdaptedSumsFitTheAccumulator) {
+  constexpr int kWeights = 256;
+  const auto sign = [](int i) { return i % 2 == 0 ? 1 : -1; };
+  std::vector<float> weights;
+  InputMoments moments;
+  InputMoments::Block& block = moments.blocks.emplace_back();
+  block.size = kWeights;
+  for (int i = 0; i < kWeights; ++i) {
+    weights.push_back(static_cast<float>(sign(i)) * (i < 4 ? 1 : 0.011f));
+    for (int j = 0; j < kWeights; ++j) {
+      block.moments.push_back(9 * sign(i) * sign(j) + (i == j ? 1 : 0));
+    }
+  }
+  const std::vector<const InputMoments*> by_channel = {&moments};
+  for (const bool per_tensor : {false, true}) {
+    RealWeights real = {.weights = weights,
+                        .channels = 1,
+                        .inner = kWeights,
+                        .inputs = {-128, 127}};
+    const WeightFitOptions adaptive = {.adaptive = true};
+    const LayerWeights whole =
+        QuantizeWeights(real, per_tensor, adaptive, by_channel);
+    real.accumulator_bits = 16;
+    const LayerWeights nearest = QuantizeWeights(real, per_tensor, {});
+    const LayerWeights adapted =
+        QuantizeWeights(real, per_tensor, adaptive, by_channel);
+    const auto sums = [&](const LayerWeights& q) {
+      const auto* integers =
+          reinterpret_cast<const int8_t*>(q.weight_data.data());
+      return SumOfProducts({integers, kWeights}, real.inputs);
+    };
+    EXPECT_TRUE(Fits(sums(nearest), 16));
+    EXPECT_TRUE(Fits(sums(adapted), 16));
+    // What is enough for the one is not for the other.
+    EXPECT_GT(adapted.weights.scale[0], 1.1f * nearest.weights.scale[0]);
+    EXPECT_GT(sums(adapted).high, sums(nearest).high);
+    EXPECT_NEAR(adapted.scale_growth,
+                double{adapted.weights.scale[0]} / whole.weights.scale[0],
+                1e-6);
+  }
+}
+
+// What only the sign of the inputs tells.
+TEST(LayerWeightsTest, InputsOfOneSignLeaveMoreToWeights) {
+  const std::vector<float> weights = ManyWeights();
+  RealWeights real = {.weights = weights,
+                      .channels = 2,
+                      .inner = 64,
+                      .accumulator_bits = 17,
+                      .inputs = {-128, 127}};
+  const LayerWeights both = QuantizeWeights(real, false, {});
+  real.inputs.low = 0;
+  const LayerWeights one = QuantizeWeights(real, false, {});
+  EXPECT_TRUE(Fits(SumsOf(one, 0, real.inputs), 17));
+  EXPECT_LT(one.weights.scale[0], 0.6f * both.weights.scale[0]);
+}
+
+TEST(LayerWeightsTest, ScalesForTheAccumulatorArePowersOfTwo) {
+  const std::vector<float> weights = ManyWeights();
+  const RealWeights real = {.weights = weights,
+                            .channels = 2,
+                            .inner = 64,
+                            .accumulator_bits = 16,
+                            .inputs = {-128, 127}};
+  const LayerWeights q = QuantizeWeights(real, true, {.power_of_two = true});
+  int exponent = 0;
+  EXPECT_EQ(std::frexp(q.weights.scale[0], &exponent), 0.5f);
+  EXPECT_TRUE(Fits(SumsOf(q, 0, real.inputs), 16));
+  EXPECT_GE(q.scale_growth, 2);
 }
 
 // Sums in steps of 1: half of what a result has, unless a result has one.

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_format.h"
 #include "compiler/ir/buffer_layout.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
@@ -70,6 +71,28 @@ void DescribeWeights(const Graph& float_graph, const Op& real_op,
   }
 }
 
+// What a user should know of layers whose weights have larger scales because
+// of accumulators.
+void NoteGrowth(v1::QuantizationReport& report) {
+  int layers = 0;
+  const v1::QuantizedLayer* most = nullptr;
+  for (const v1::QuantizedLayer& layer : report.layers()) {
+    if (layer.scale_growth() <= 1) continue;
+    ++layers;
+    if (most == nullptr || layer.scale_growth() > most->scale_growth()) {
+      most = &layer;
+    }
+  }
+  if (most == nullptr) return;
+  report.add_notes(absl::StrFormat(
+      "weights of %d %s have larger scales, so that no input makes a sum "
+      "exceed the accumulator; the most in layer %s: x%.2f, for %d bits. "
+      "`accumulator_bits: 32` in a quantization file keeps a layer's scales; "
+      "it then runs where its sums fit",
+      layers, layers == 1 ? "layer" : "layers", most->id(),
+      most->scale_growth(), most->accumulator_bits()));
+}
+
 void DescribeResult(const Tensor& result, const SeenValues& seen,
                     v1::QuantizedLayer& layer) {
   const Quantization& quantization = *result.quantization;
@@ -113,6 +136,11 @@ void DescribeLayers(const Graph& float_graph, const Graph& quantized,
       layer.set_rounding(scheme.rounding());
       layer.set_converter(op.attributes.has_converter());
       layer.set_channels_per_scale(scheme.channels_per_scale());
+      layer.set_accumulator_bits(scheme.accumulator_bits());
+      if (layer.scale_growth() == 0) {
+        layer.set_scale_growth(facts[i].scale_growth);
+      }
+      if (layer.scale_growth() <= 1) layer.clear_scale_growth();
       DescribeWeights(float_graph, real_op, quantized, op, layer);
     }
     const SeenValues* seen = facts[i].seen;
@@ -121,6 +149,7 @@ void DescribeLayers(const Graph& float_graph, const Graph& quantized,
       DescribeResult(result, *seen, layer);
     }
   }
+  NoteGrowth(report);
 }
 
 int64_t SamplesThatFit(const Graph& float_graph, const Graph& quantized) {

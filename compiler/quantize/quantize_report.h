@@ -15,6 +15,7 @@ struct LayerFacts {
   bool is_integer = false;
   bool at_mask = false;  // Reads or makes values that no scale spans.
   const SeenValues* seen = nullptr;  // Of its result; null: nothing.
+  double scale_growth = 1;  // Of LayerWeights, before fitting to samples.
 };
 
 // The layers of `report`, which are there with their ids, but for what samples

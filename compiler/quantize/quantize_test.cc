@@ -450,6 +450,28 @@ INSTANTIATE_TEST_SUITE_P(All, QuantizedFormTest,
                            return std::string(info.param.name);
                          });
 
+TEST(QuantizeTest, ReportsNameTheLayerThatAccumulatorsCostMost) {
+  const auto graph = ParseGraph(R"(
+%x : float32[1,4] = input
+%w : float32[1,4] = constant [1, 0.5, -1, 0.25]
+%y : float32[1,1] = fully_connected(%x, %w) id dense
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  v1::QuantizeOptions options;
+  options.mutable_config()->mutable_scheme()->set_accumulator_bits(12);
+  const v1::CalibrationStatistics statistics =
+      Statistics({{"x", {-1, 1}}, {"y", {-2, 2}}});
+  const auto network = Quantize(*graph, options, {.statistics = statistics});
+  ASSERT_TRUE(network.ok()) << network.status();
+  ASSERT_EQ(network->report.notes_size(), 1);
+  const std::string& note = network->report.notes(0);
+  EXPECT_TRUE(absl::StrContains(note, "weights of 1 layer have larger scales"))
+      << note;
+  EXPECT_TRUE(absl::StrContains(note, "; the most in layer dense: x")) << note;
+  EXPECT_TRUE(absl::StrContains(note, ", for 12 bits. ")) << note;
+}
+
 TEST(QuantizeTest, RefusesWhatItCannotDo) {
   const struct {
     const char* graph;

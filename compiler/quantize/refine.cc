@@ -68,6 +68,7 @@ class Refinement {
     v1::QuantizedLayer& layer = *report_.mutable_layers(real_index);
     if (IsFitted(quantized_, op)) {
       EK_RETURN_IF_ERROR(fit.Fit(real_index, op));
+      layer.set_scale_growth(fit.scale_growth());
     }
     EK_RETURN_IF_ERROR(real_.Run(real_index));
     EK_RETURN_IF_ERROR(integers_->Run(index));

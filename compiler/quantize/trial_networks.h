@@ -43,7 +43,8 @@ class TrialNetworks {
   };
 
   // With the real values of the tensor that has this name. Deterministic, but
-  // weights are those that their layer got where its scheme was tried first.
+  // weights and biases are those that their layer got where its scheme was
+  // tried first.
   absl::StatusOr<Trial> Try(const v1::QuantizationConfig& config,
                             const std::string& tensor);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/passes/product_sums.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/testing/random_samples.h"
 #include "compiler/quantize/testing/splat.h"
@@ -125,6 +126,50 @@ TEST_P(TrialNetworksTest, WhatIsSharedChangesNothing) {
       ASSERT_TRUE(trial.ok()) << trial.status();
       EXPECT_EQ(Bytes(*trial), Bytes(*expected)) << layers;
     }
+  }
+}
+
+// Behind a ReLU that stays float, inputs have no limits.
+TEST(TrialNetworksSumsTest, WeightsFitWhatTheirInputsCanBe) {
+  const Graph graph = WithRandomWeights(ParseWithSplats(R"(
+%x : float32[1,4] = input
+%w : float32[8,4] = constant splat 0.25
+%h : float32[1,8] = fully_connected(%x, %w) {clamp {min 0}} id first
+%v : float32[3,8] = constant splat 0.25
+%y : float32[1,3] = fully_connected(%h, %v) id second
+return %y
+)"));
+  const std::vector<v1::Chunk> chunks = RandomSamples(graph, InOrder(24), 24);
+  const v1::CalibrationStatistics statistics = *Calibrate(graph, chunks);
+  v1::QuantizeOptions options;
+  const std::string scheme =
+      "ranges { method: PERCENTILE } equalization: OFF symmetric_activations: "
+      "ON scheme { rounding: NEAREST accumulator_bits: 14 } ";
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      scheme, options.mutable_config()));
+  const CalibrationSamples samples = *CalibrationSamples::Create(graph, chunks);
+  const auto trials = TrialNetworks::Create(
+      graph, options, {.statistics = statistics, .samples = chunks}, samples,
+      samples);
+  ASSERT_TRUE(trials.ok()) << trials.status();
+  for (const char* more :
+       {"", "layers { layer: 'first' scheme { keep_float: ON } }", ""}) {
+    v1::QuantizationConfig config;
+    ASSERT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(scheme + more, &config));
+    const auto trial = (*trials)->Try(config, "y.int8");
+    ASSERT_TRUE(trial.ok()) << trial.status();
+    ValueRanges ranges(trial->graph);
+    ranges.Update();
+    const Op* second = nullptr;
+    for (const Op& op : trial->graph.ops) {
+      if (op.id == "second") second = &op;
+    }
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(ranges.LessZero(second->inputs[0]).low, *more == 0 ? 0 : -128);
+    const auto sums = SumsOfProducts(trial->graph, *second, ranges);
+    ASSERT_TRUE(sums.has_value());
+    EXPECT_TRUE(Fits(*sums, 14)) << sums->low << " to " << sums->high;
   }
 }
 

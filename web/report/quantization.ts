@@ -28,6 +28,9 @@ function scheme(layer: QuantizedLayer) {
 const range = (layer: QuantizedLayer) => (layer.is_float || !layer.scale ? "-"
   : `${Format.significant(layer.range_low || 0, 3)} .. ${Format.significant(layer.range_high || 0, 3)}`);
 
+const growth = (layer: QuantizedLayer) => (layer.scale_growth
+  ? `x${layer.scale_growth.toFixed(2)} (${layer.accumulator_bits} bits)` : "-");
+
 function columnsOf(layers: QuantizedLayer[]): Tables.Column<QuantizedLayer>[] {
   const noise = (l: QuantizedLayer) => l.output_sqnr_db;
   const worst = Math.max(1, ...layers.map((l) => l.output_sqnr_db || 0));
@@ -41,6 +44,9 @@ function columnsOf(layers: QuantizedLayer[]): Tables.Column<QuantizedLayer>[] {
     { title: "worst channel dB", number: true, optional: true,
       value: (l) => l.worst_channel_sqnr_db, text: (l) => decibels(l.worst_channel_sqnr_db),
       title_of: (l) => (l.worst_channel_sqnr_db === undefined ? "" : `channel ${l.worst_channel || 0}`) },
+    ...(layers.some((l) => l.scale_growth) ? [{ title: "scale for sums", number: true,
+      value: (l: QuantizedLayer) => l.scale_growth || 1, text: growth,
+      hint: "How much larger scales of weights are so that sums fit the accumulator" }] : []),
     { title: "result dB", number: true, value: noise, text: (l) => decibels(noise(l)),
       hint: "Signal to noise of the result, this layer and all before it" },
     { title: "", bar: true, optional: true, text: (l) => Tables.bar((noise(l) || 0) / worst) },

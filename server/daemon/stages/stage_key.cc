@@ -73,6 +73,7 @@ void Add(CanonicalEncoder& encoder, const v1::LayerScheme& scheme) {
   encoder.Add(scheme.rounding());
   encoder.Add(scheme.keep_float());
   encoder.Add(scheme.channels_per_scale());
+  encoder.Add(scheme.accumulator_bits());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::QuantizationConfig& config) {
@@ -168,11 +169,13 @@ void AddUnlessEmpty(CanonicalEncoder& encoder,
     encoder.Add(op.weight_values());
     encoder.Add(op.has_converter());
     Add(encoder, op.converter());
+    encoder.Add(op.accumulator_bits());
     encoder.BeginList(op.narrower_size());
     for (const v1::QuantizationNeeds::Op::Form& form : op.narrower()) {
       encoder.Add(form.weight_values());
       encoder.Add(form.has_converter());
       Add(encoder, form.converter());
+      encoder.Add(form.accumulator_bits());
     }
   }
 }

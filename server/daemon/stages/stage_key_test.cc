@@ -190,6 +190,7 @@ TEST(StageKeyTest, TheQuantizationFileCounts) {
     set([&](auto& c) { scheme(c)->set_rounding(v1::NEAREST); });
     set([&](auto& c) { scheme(c)->set_keep_float(v1::ON); });
     set([&](auto& c) { scheme(c)->set_channels_per_scale(2); });
+    set([&](auto& c) { scheme(c)->set_accumulator_bits(16); });
   };
   set_scheme([](auto& c) { return c.mutable_scheme(); });
   set([](auto& c) { c.add_layers()->set_layer("conv"); });

@@ -39,6 +39,8 @@ class QuantizedLayer:
     output_sqnr_db: float | None   # Of the result: what all up to here cost.
     network_sqnr_db: float | None  # Of the output, if only this one is quantized.
     converter: bool         # Sums become results by the engine's converter.
+    accumulator_bits: int   # That hold sums of products; 0: 32.
+    scale_growth: float     # The most that a scale of weights grew for that; 0: none.
 
 
 @dataclass(frozen=True)
