@@ -1,12 +1,15 @@
 #include "compiler/engines/dla/bound.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/border_bound.h"
+#include "compiler/engines/dla/border_search.h"
 #include "compiler/engines/dla/chain_search.h"
 
 namespace edgekiln::compiler::dla {
@@ -14,6 +17,8 @@ namespace {
 
 // Layers that are looked at together: limits the time for long networks.
 constexpr size_t kLongestRun = 512;
+// Of the cycles to compute, one part in so many for each border of two layers.
+constexpr int64_t kBorders = 64;
 
 // What has to move because of one layer, in any plan.
 struct Moves {
@@ -162,6 +167,99 @@ int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
   return longest[count];
 }
 
+// By layer: some plan may pass its output on in a chain.
+std::vector<bool> MayBeChained(const Chip& chip, const SubgraphInput& input,
+                               const std::vector<int64_t>& computing,
+                               bool chains) {
+  std::vector<bool> chained(input.layers.size(), false);
+  if (!chains) return chained;
+  for (const int64_t size : SizesForChains(chip.sram_bytes())) {
+    const std::vector<bool> some = LayersToChain(chip, input, computing, size);
+    for (size_t l = 0; l < some.size(); ++l) chained[l] = chained[l] || some[l];
+  }
+  return chained;
+}
+
+// What the SRAM holds where layers meet takes so little of the DMA's time that
+// layers can be looked at one by one.
+bool BordersTell(const Chip& chip, const std::vector<int64_t>& computing) {
+  int64_t cycles = 0;
+  int64_t layers = 0;
+  for (const int64_t of_layer : computing) {
+    cycles += of_layer;
+    layers += of_layer > 0 ? 1 : 0;
+  }
+  return chip.sram_bytes() / chip.dma_bytes_per_cycle() * layers <=
+         cycles / kBorders;
+}
+
+// One layer after the other, with what nothing hides: before the first command,
+// after the last, and at the layer up to which the DMA is busy the longest.
+absl::StatusOr<int64_t> WithEnds(const Chip& chip, const SubgraphInput& input,
+                                 const std::vector<TilingSearch>& searches,
+                                 const std::vector<Moves>& moves,
+                                 const std::vector<int64_t>& computing,
+                                 const std::vector<bool>& chained) {
+  const auto reading = [&](size_t l) {
+    return moves[l].reads * chip.dma_setup_cycles() +
+           CeilDiv(moves[l].read_bytes, chip.dma_bytes_per_cycle());
+  };
+  std::vector<size_t> order;  // Layers that are computed.
+  int64_t left = 0;           // To compute.
+  for (size_t l = 0; l < input.layers.size(); ++l) {
+    if (input.layers[l].op == LayerOp::kAlias) continue;
+    order.push_back(l);
+    left += computing[l];
+  }
+  if (order.empty()) return 0;
+  // The layer whose end is the latest, if what it reads ends there.
+  size_t busiest = 0;
+  int64_t latest = 0;
+  int64_t read = 0;
+  int64_t after = left;
+  for (size_t k = 0; k < order.size(); ++k) {
+    read += reading(order[k]);
+    after -= computing[order[k]];
+    if (read + after > latest) {
+      latest = read + after;
+      busiest = k;
+    }
+  }
+  absl::flat_hash_set<TensorId> made;
+  int64_t now = 0;  // The end of the layer before.
+  read = 0;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const size_t l = order[k];
+    const Layer& layer = input.layers[l];
+    const int64_t transfer = chip.dma_setup_cycles() + 1;
+    const bool is_first = k == 0;
+    const bool is_last = k + 1 == order.size();
+    const int64_t written = is_last && moves[l].writes > 0 ? transfer : 0;
+    int64_t end = now + computing[l] + written;
+    if (is_first) end += moves[l].reads * transfer;
+    const bool in_chain = chained[l] || (k > 0 && chained[order[k - 1]]);
+    if ((is_first || is_last || k == busiest) && !in_chain) {
+      EndsQuery query;
+      query.residency.input = made.contains(input.storage[layer.input]);
+      query.residency.input2 = layer.has_second_input() &&
+                               made.contains(input.storage[layer.input2]);
+      query.budget_bytes = chip.sram_bytes();
+      query.computed_before = now;
+      query.read_before = read;
+      query.is_first = is_first;
+      query.is_last = written > 0;
+      BorderSearch search(chip, layer, searches[l].cuts());
+      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> fewest,
+                          search.FewestAtEnds(query));
+      if (fewest) end = std::max(end, *fewest);
+    }
+    now = end;
+    read += reading(l);
+    made.insert(input.storage[layer.output]);
+  }
+  return now;
+}
+
 }  // namespace
 
 absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
@@ -175,13 +273,8 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
     EK_ASSIGN_OR_RETURN(bound.layers[l],
                         searches[l].FewestComputeCycles(chip.sram_bytes()));
   }
-  std::vector<bool> chained(count, false);
-  for (const int64_t size : SizesForChains(chip.sram_bytes())) {
-    if (!chains) break;
-    const std::vector<bool> some =
-        LayersToChain(chip, input, bound.layers, size);
-    for (size_t l = 0; l < count; ++l) chained[l] = chained[l] || some[l];
-  }
+  const std::vector<bool> chained =
+      MayBeChained(chip, input, bound.layers, chains);
   const std::vector<Moves> moves = MovesMaker(chip, input, chained).Make();
   int64_t bytes = 0;
   int64_t transfers = 0;
@@ -216,6 +309,25 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
       std::max(bound.cycles, computing + (start.reads + end.writes) *
                                              (chip.dma_setup_cycles() + 1));
   return bound;
+}
+
+absl::Status TightenBound(const Chip& chip, const SubgraphInput& input,
+                          const std::vector<TilingSearch>& searches,
+                          bool chains, Bound& bound) {
+  if (chip.blocking_dma() || input.layers.empty()) return absl::OkStatus();
+  const std::vector<bool> chained =
+      MayBeChained(chip, input, bound.layers, chains);
+  const std::vector<Moves> moves = MovesMaker(chip, input, chained).Make();
+  EK_ASSIGN_OR_RETURN(
+      const int64_t with_ends,
+      WithEnds(chip, input, searches, moves, bound.layers, chained));
+  bound.cycles = std::max(bound.cycles, with_ends);
+  if (!BordersTell(chip, bound.layers)) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const int64_t by_borders,
+                      BoundByBorders(chip, input, searches.front().cuts(),
+                                     bound.layers, chains));
+  bound.cycles = std::max(bound.cycles, by_borders);
+  return absl::OkStatus();
 }
 
 }  // namespace edgekiln::compiler::dla

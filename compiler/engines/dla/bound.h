@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/planner.h"
@@ -27,6 +28,13 @@ struct Bound {
 absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
                               std::vector<TilingSearch>& searches,
                               bool chains = true);
+
+// Raises `bound`, which BoundOf() gave for the same arguments, by what takes
+// longer to find: at the ends of the stream, and layer by layer where the SRAM
+// is small.
+absl::Status TightenBound(const Chip& chip, const SubgraphInput& input,
+                          const std::vector<TilingSearch>& searches,
+                          bool chains, Bound& bound);
 
 }  // namespace edgekiln::compiler::dla
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
+#include "compiler/engines/dla/border_bound.h"
 #include "compiler/engines/dla/planner.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
@@ -101,6 +102,12 @@ TEST(BoundTest, NoPlanIsFaster) {
       int64_t computing = 0;
       for (const int64_t cycles : plan->plan.bounds) computing += cycles;
       EXPECT_LE(computing, plan->bound_cycles);
+      if (!chip.blocking_dma()) {
+        EXPECT_LE(
+            BoundByBorders(chip, input, {}, plan->plan.bounds, !serial).value(),
+            plan->cycles)
+            << "round " << round;
+      }
       if (serial) continue;
       ++planned;
       if (!plan->plan.chains.empty()) ++chained;
@@ -173,6 +180,67 @@ TEST(BoundTest, ATensorForTwoReadersIsWrittenOnce) {
   constexpr int64_t kTensor = 64 * 64 * 64;
   EXPECT_GE(bound->cycles, 4 * kTensor);
   EXPECT_LT(bound->cycles, 4 * kTensor + 1000);
+}
+
+// Layers, each of which reads what the one before makes.
+SubgraphInput InOrder(const std::vector<Layer>& layers, const Graph& graph) {
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0};
+  for (const Layer& layer : layers) {
+    const auto l = static_cast<int32_t>(input.layers.size());
+    input.layers.push_back(layer);
+    input.layers.back().op_index = l;
+    input.layers.back().input = l;
+    input.layers.back().output = l + 1;
+    input.storage.push_back(l + 1);
+  }
+  input.external = {0, static_cast<TensorId>(layers.size())};
+  return input;
+}
+
+TEST(BoundTest, CountsWhatNothingHidesAtTheEnds) {
+  Graph graph;
+  graph.tensors.resize(2);
+  graph.ops.resize(1);
+  Layer layer;
+  layer.op = LayerOp::kMatMul;
+  layer.in = {1, 1, 30};
+  layer.out = {1, 1, 8};
+  const SubgraphInput input = InOrder({layer}, graph);
+  const auto plan = PlanSubgraph(TestChip(true, 1 << 20), input, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  // The weights with their table and the input, 16 bytes a cycle, come before
+  // the only command, and the output is stored after it. Several commands, each
+  // of which fills the array, take longer.
+  constexpr int64_t kLoads = 20 + (30 * 8 + 12 * 8) / 16 + 20 + 2;
+  EXPECT_GE(plan->bound_cycles, kLoads + 8 + 30 + 20 + 1);
+  EXPECT_LE(plan->bound_cycles, plan->cycles);
+}
+
+TEST(BoundTest, LayersThatMoveMoreThanTheyComputeTakeAsLong) {
+  Graph graph;
+  Layer heavy;
+  heavy.op = LayerOp::kConv;
+  heavy.in = heavy.out = {64, 64, 32};
+  heavy.vertical = heavy.horizontal = {1, 1, 1, 0};
+  Layer light = heavy;
+  light.op = LayerOp::kMaxPool;
+  const SubgraphInput input = InOrder({heavy, light, heavy}, graph);
+  const Chip chip =
+      TestChip(true, 4096, " set { name: \"dma_bytes_per_cycle\" value: 1 }");
+  std::vector<TilingSearch> searches;
+  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  auto bound = BoundOf(chip, input, searches, /*chains=*/false);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  ASSERT_TRUE(
+      TightenBound(chip, input, searches, /*chains=*/false, *bound).ok());
+  // The pool reads and writes what takes a cycle per byte, all but what SRAM
+  // holds before and after it.
+  constexpr int64_t kTensor = 64 * 64 * 32;
+  EXPECT_EQ(bound->layers[1], kTensor / 8);
+  EXPECT_GE(bound->cycles, bound->layers[0] + bound->layers[2] + 2 * kTensor -
+                               2 * chip.sram_bytes());
 }
 
 TEST(BoundTest, WhatAChainPassesOnNeedNotMove) {

@@ -1,6 +1,7 @@
 #include "compiler/engines/dla/chain_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/rounding.h"
@@ -24,6 +25,13 @@ constexpr int64_t kMostBytesPerCycle = 1 << 16;
 
 int64_t AllBlocks(const Layer& layer) {
   return BlockBytes(layer, layer.out.c, layer.in.c);
+}
+
+// Multiply-accumulates of one row of its output.
+int64_t MacsPerRow(const Layer& layer) {
+  if (!layer.has_weights()) return 0;
+  return layer.out.row_elements() * layer.vertical.kernel *
+         layer.horizontal.kernel * (layer.channelwise() ? 1 : layer.in.c);
 }
 
 // Of buffers that hold them all: equally large ones.
@@ -88,6 +96,12 @@ std::vector<int64_t> SizesForChains(int64_t sram_bytes) {
        size > 0 && std::ssize(sizes) < kChainSizes;
        size = RoundSize(size - 1)) {
     sizes.push_back(size);
+  }
+  // Four sizes from one power of two to the next.
+  if (const int64_t size = sizes.empty() ? 0 : sizes.back() - 1; size > 0) {
+    const auto low_bits =
+        std::max<int>(std::bit_width(static_cast<uint64_t>(size)), 3) - 3;
+    sizes.push_back(size >> low_bits << low_bits);
   }
   return sizes;
 }
@@ -169,6 +183,30 @@ const std::vector<ChainSearch::Shape>& ChainSearch::ShapesOf(int32_t first,
     it->second.push_back(std::move(shape));
   }
   return it->second;
+}
+
+std::vector<ChainSearch::Least> ChainSearch::LeastOf(int32_t first,
+                                                     int32_t last) {
+  std::vector<Least> ways;
+  for (const Shape& shape : ShapesOf(first, last)) {
+    Least least;
+    for (int32_t l = first; l <= last; ++l) {
+      const Layer& layer = input_.layers[l];
+      // Rows that two pieces need are computed twice.
+      const int64_t again = shape.rows.all[l - first + 1] - layer.out.h;
+      least.cycles +=
+          fewest_cycles_[l] + again * MacsPerRow(layer) /
+                                  std::max<int64_t>(chip_.macs_per_cycle(), 1);
+      least.block_bytes += AllBlocks(layer);
+    }
+    if (shape.passed_bytes + least.block_bytes < chip_.sram_bytes()) {
+      ways.push_back(least);
+    } else if (shape.passed_bytes < chip_.sram_bytes()) {
+      least.block_bytes *= shape.pieces;
+      ways.push_back(least);
+    }
+  }
+  return ways;
 }
 
 TilingSearch& ChainSearch::SearchOf(int32_t layer, int64_t rows) {

@@ -26,7 +26,9 @@ namespace edgekiln::compiler::dla {
 std::vector<bool> LayersToChain(const Chip& chip, const SubgraphInput& input,
                                 const std::vector<int64_t>& fewest_cycles,
                                 int64_t sram_bytes);
-// Sizes of SRAM that chains are tried for on a chip, its own first.
+// Sizes of SRAM that chains are tried for on a chip, its own first; the last
+// one is of a coarser kind, so that chips with more SRAM have what those with
+// the next smaller such size found.
 std::vector<int64_t> SizesForChains(int64_t sram_bytes);
 
 struct ChainCost {
@@ -60,6 +62,14 @@ class ChainSearch {
   // First layers of chains that end with `last`, nearest first. Not of those
   // that would have more operands in system memory at one time than any layer.
   std::vector<int32_t> FirstLayers(int32_t last) const;
+
+  // What each way to cut layers first..last as a chain takes at least: cycles
+  // to compute, and bytes of blocks to read. Only of those that fit the SRAM.
+  struct Least {
+    int64_t cycles = 0;
+    int64_t block_bytes = 0;
+  };
+  std::vector<Least> LeastOf(int32_t first, int32_t last);
 
   // The cheapest way, by Worth(), to cut layers first..last as a chain with
   // buffers of `budget_bytes` together, whose worth is below `limit`: whatever

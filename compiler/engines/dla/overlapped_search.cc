@@ -97,11 +97,15 @@ class OverlappedSearch {
     const TimedPlan without = *best_;
     const int64_t most = commands_ + kFewCommands;
     const int64_t enough = commands_ + kEnoughCommands;
-    for (const int64_t size : SizesForChains(chip_.sram_bytes())) {
-      if (commands_ > most) break;
+    const std::vector<int64_t> sizes = SizesForChains(chip_.sram_bytes());
+    for (const int64_t size : sizes) {
+      if (commands_ > most && size != sizes.back()) continue;
       chains_.SetSize(size);
       if (!chains_.MayChain()) continue;
-      EK_RETURN_IF_ERROR(TryChains(size, without, enough));
+      const int64_t few = commands_ + kFewCommands;
+      EK_RETURN_IF_ERROR(
+          TryChains(size, without,
+                    size == sizes.back() ? std::max(enough, few) : enough));
     }
     return absl::OkStatus();
   }

@@ -16,6 +16,9 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
+// Bounds that plans exceed by less than one part of this many are good.
+constexpr int64_t kTightEnough = 200;
+
 std::vector<TilingSearch> SearchesOf(const Chip& chip,
                                      const SubgraphInput& input, Cuts cuts) {
   std::vector<TilingSearch> searches;
@@ -210,6 +213,12 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                       BoundOf(chip, input, searches, MayChain(recipe)));
   EK_ASSIGN_OR_RETURN(TimedPlan plan,
                       FindPlan(chip, input, recipe, cuts, bound, searches));
+  // It is near enough to most plans as it is, and serial ones are far anyway.
+  if (!recipe.serial() &&
+      plan.cycles - bound.cycles > plan.cycles / kTightEnough) {
+    EK_RETURN_IF_ERROR(
+        TightenBound(chip, input, searches, MayChain(recipe), bound));
+  }
   plan.bound_cycles = bound.cycles;
   plan.plan.bounds = std::move(bound.layers);
   return plan;

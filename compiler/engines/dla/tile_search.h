@@ -53,6 +53,8 @@ class TilingSearch {
  public:
   TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts = {});
 
+  const Cuts& cuts() const { return cuts_; }
+
   // The cheapest tiling whose buffers fit `budget_bytes`: of all candidates and
   // choices of buffers, none has fewer estimated cycles, or as many and fewer
   // DMA bytes. Empty if none fits.

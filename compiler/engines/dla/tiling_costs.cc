@@ -8,6 +8,7 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
+#include "compiler/engines/dla/schedule.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -103,7 +104,7 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
     cut.most_input = InputOf(layer, {0, 1, 0, 1, 0, size}).slice.channels();
     channels_.push_back(cut);
   }
-  adding_cycles_.assign(channels_.size(), -1);
+  adding_.assign(channels_.size(), {});
   filling_cycles_.assign(channels_.size(), -1);
   for (const int64_t size : Sizes(layer.in.c, grain)) {
     if (size != layer.in.c && !CanCutInputs(chip, layer, cuts)) continue;
@@ -124,7 +125,7 @@ absl::StatusOr<int64_t> TilingCosts::CommandCycles(
     DlaCommand command, const RegisterFile& registers) const {
   EK_ASSIGN_OR_RETURN(const int64_t cycles,
                       chip_.OccupancyCycles(command, registers));
-  if (count_ == Count::kArray) return cycles;
+  if (count_ != Count::kAsIssued) return cycles;
   // Decoding, and a few registers.
   return std::max(cycles, 2 * chip_.IssueCycles(command));
 }
@@ -202,22 +203,29 @@ absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
 absl::StatusOr<int64_t> TilingCosts::AddingCycles(const Candidate& candidate) {
   const AxisCut& inputs = inputs_[candidate.inputs];
   if (inputs.tiles == 1) return 0;
-  int64_t& once = adding_cycles_[candidate.channels];
-  if (once < 0) {
+  Adding& adding = adding_[candidate.channels];
+  if (adding.once < 0) {
     const AxisCut& channels = channels_[candidate.channels];
-    once = 0;
+    adding.once = 0;
     for (const bool last : {false, true}) {
       const int64_t count = last ? 1 : channels.tiles - 1;
       if (count == 0) continue;
-      const ComputeCommand add = AddSums({0, layer_.out.h, 0, layer_.out.w, 0,
-                                          last ? channels.last : channels.size},
-                                         {}, {});
+      const Slice output = {0, layer_.out.h,
+                            0, layer_.out.w,
+                            0, last ? channels.last : channels.size};
+      const ComputeCommand add = AddSums(output, {}, {});
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
                           chip_.OccupancyCycles(add.command, add.registers));
-      once += cycles * count;
+      adding.once += cycles * count;
+      if (layer_.gives_sums()) continue;
+      const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
+      EK_ASSIGN_OR_RETURN(
+          const int64_t requantizing,
+          chip_.OccupancyCycles(requantize.command, requantize.registers));
+      adding.requantizing += requantizing * count;
     }
   }
-  return once * (inputs.tiles - 1);
+  return adding.once * (inputs.tiles - 1) + adding.requantizing;
 }
 
 absl::StatusOr<int64_t> TilingCosts::CyclesPerTile(const Candidate& candidate) {
@@ -264,6 +272,7 @@ OperandWork TilingCosts::InputWork(const Candidate& candidate,
     input.all_bytes = input.buffer_bytes;
     input.buffers_used = 1;
     input.transfers = rows.tiles * streamed;
+    input.border_transfers = input.transfers;
     input.exposed_cycles = DmaCycles(
         streamed, rows.first_input * layer_.in_row_bytes() * streamed);
   } else {
@@ -288,6 +297,8 @@ OperandWork TilingCosts::InputWork(const Candidate& candidate,
     // A number of columns, channels and so on for each tile of rows.
     const int64_t per_row_tile = input.buffers_used / rows.tiles;
     input.transfers = per_row_tile * per_rows * streamed;
+    input.border_transfers =
+        kMaxBuffers * (by_row ? rows.most_input : 1) * streamed;
     input.exposed_cycles =
         DmaCycles(streamed * (by_row ? rows.first_input : 1),
                   rows.first_input * columns.first_input * pixel);
@@ -313,6 +324,7 @@ OperandWork TilingCosts::BlockWork(const Candidate& candidate,
   block.all_bytes = (all_block_bytes_ + tables) * passes;
   block.buffers_used = channels.tiles * inputs.tiles * passes;
   block.transfers = block.buffers_used;
+  block.border_transfers = kMaxBuffers;
   block.cycles = DmaCycles(block.transfers, block.all_bytes);
   // The first block nearly always arrives while the layer before computes.
   block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 16;
@@ -333,6 +345,7 @@ OperandWork TilingCosts::OutputWork(const Candidate& candidate,
   output.buffers_used = rows.tiles * columns.tiles * channels.tiles;
   output.transfers =
       columns.tiles * channels.tiles * (by_row ? layer_.out.h : rows.tiles);
+  output.border_transfers = kMaxBuffers * (by_row ? rows.size : 1);
   output.cycles = DmaCycles(output.transfers, output.all_bytes);
   output.exposed_cycles =
       DmaCycles(by_row ? rows.size : 1, output.buffer_bytes);

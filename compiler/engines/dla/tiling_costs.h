@@ -31,7 +31,10 @@ struct OperandWork {
   int64_t buffer_bytes = 0;
   int64_t all_bytes = 0;
   int64_t transfers = 0;
-  int64_t buffers_used = 0;    // How often another load or tile takes a buffer.
+  int64_t buffers_used = 0;  // How often another load or tile takes a buffer.
+  // Of the transfers, those that fill as many buffers as an operand can have:
+  // more cannot be under way where layers meet.
+  int64_t border_transfers = 0;
   int64_t cycles = 0;          // Of the DMA.
   int64_t exposed_cycles = 0;  // Before the first tile, or after the last.
 };
@@ -65,6 +68,7 @@ class TilingCosts {
  public:
   enum class Count {
     kAsIssued,  // A command is never faster than the front end issues it.
+    kCommands,  // Of all commands, however fast they are issued. For bounds.
     // Of the array alone: commands of few elements, which add up and requantize
     // sums, do not count. For bounds.
     kArray,
@@ -81,13 +85,21 @@ class TilingCosts {
   Tiling TilingOf(const Candidate& candidate) const;
   // Of the compute unit, for the whole layer. The same for both orders.
   absl::StatusOr<int64_t> ComputeCycles(const Candidate& candidate);
-  // Of them, those that only add sums, where rows and columns are whole: what
-  // the candidate's cut of the input channels costs at least.
+  // Of them, those that only add and requantize sums, where rows and columns
+  // are whole: what the candidate's cut of the input channels costs at least.
   absl::StatusOr<int64_t> AddingCycles(const Candidate& candidate);
   // About what each tile of rows and columns beyond the first adds to the
   // compute cycles: filling the array once more, for every command of it. At
   // most that.
   absl::StatusOr<int64_t> CyclesPerTile(const Candidate& candidate);
+  // Of the last command with weights, or for a layer without them; all of those
+  // of its step.
+  absl::StatusOr<int64_t> LastStepCycles(const Candidate& candidate) const {
+    return StepCycles({.rows = rows_[candidate.rows].last,
+                       .columns = columns_[candidate.columns].last,
+                       .channels = channels_[candidate.channels].last,
+                       .inputs = inputs_[candidate.inputs].last});
+  }
   Work WorkOf(const Candidate& candidate, const Residency& residency) const;
   // Of WorkOf(): what depends on the order, and on how the input is held; the
   // block does not on the latter.
@@ -95,6 +107,8 @@ class TilingCosts {
                         const Residency& residency) const;
   OperandWork BlockWork(const Candidate& candidate,
                         const Residency& residency) const;
+  OperandWork OutputWork(const Candidate& candidate,
+                         const Residency& residency) const;
   // WorkOf().least_bytes().
   int64_t LeastBytes(const Candidate& candidate,
                      const Residency& residency) const;
@@ -124,8 +138,6 @@ class TilingCosts {
   absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
                                         const RegisterFile& registers) const;
 
-  OperandWork OutputWork(const Candidate& candidate,
-                         const Residency& residency) const;
   // Bytes of all buffers of sums.
   int64_t SumsOf(const Candidate& candidate) const;
   // That a tile reads.
@@ -148,8 +160,13 @@ class TilingCosts {
   std::vector<AxisCut> inputs_;
   // By candidate without its order.
   absl::flat_hash_map<uint64_t, int64_t> compute_cycles_;
+  // Of sums of all pixels: adding two of them, and requantizing the result.
+  struct Adding {
+    int64_t once = -1;  // Unknown.
+    int64_t requantizing = 0;
+  };
   // By cut of the channels; -1: unknown.
-  std::vector<int64_t> adding_cycles_;
+  std::vector<Adding> adding_;
   std::vector<int64_t> filling_cycles_;  // Of one command for each tile.
 };
 
