@@ -29,11 +29,7 @@ struct Digit {
 };
 using Digits = absl::InlinedVector<Digit, 4>;  // Of an axis, smallest first.
 
-struct Counter {
-  int64_t count = 1;
-  int64_t from_step = 0;
-  int64_t to_step = 0;
-};
+using Counter = TransferLoop::Counter;
 using Counters = absl::InlinedVector<Counter, 8>;
 
 // The layout must be legal. Terms with a common step are merged.
@@ -88,6 +84,16 @@ Digits DigitsOf(const Terms& from, const Terms& to) {
   return digits;
 }
 
+// From an array's first byte to those with this index of an axis.
+int64_t OffsetOf(const Terms& terms, int64_t index) {
+  int64_t offset = 0;
+  for (size_t t = terms.size(); t-- > 0;) {
+    offset += index / terms[t].divide * terms[t].stride;
+    index %= terms[t].divide;
+  }
+  return offset;
+}
+
 // Counts the transfers of all parts of an array, and their bytes.
 class TransferCounter {
  public:
@@ -103,10 +109,13 @@ class TransferCounter {
     for (int axis = 0; axis < from.extents_size(); ++axis) {
       const int64_t extent = from.extents(axis);
       if (extent == 1) continue;
-      Digits digits = DigitsOf(TermsOf(from, axis), TermsOf(to, axis));
+      Terms from_terms = TermsOf(from, axis);
+      Terms to_terms = TermsOf(to, axis);
+      Digits digits = DigitsOf(from_terms, to_terms);
       if (digits.empty()) {
         walked_apart_ *= extent;
         apart_ = apart_ || group_ > 0;
+        walked_.push_back({extent, std::move(from_terms), std::move(to_terms)});
       } else {
         axes_.push_back({extent, std::move(digits)});
       }
@@ -124,11 +133,53 @@ class TransferCounter {
     return MoveSize{transfers_ * walked_apart_, *bytes};
   }
 
+  // With `dimensions` 1: the transfers themselves, from the places of the
+  // layouts' first bytes on.
+  std::vector<TransferLoop> List(int64_t from_begin, int64_t to_begin) {
+    std::vector<TransferLoop> loops;
+    loops_ = &loops;
+    from_first_ = from_begin;
+    to_first_ = to_begin;
+    WalkApart(0, 0, 0);
+    loops_ = nullptr;
+    return loops;
+  }
+
  private:
   struct Axis {
     int64_t extent = 0;
     Digits digits;
   };
+  // An axis of which each index is walked by itself.
+  struct WalkedAxis {
+    int64_t extent = 0;
+    Terms from, to;
+  };
+
+  void WalkApart(size_t axis, int64_t from_begin, int64_t to_begin) {
+    if (axis == walked_.size()) return CountAxis(0, {}, from_begin, to_begin);
+    const WalkedAxis& walked = walked_[axis];
+    for (int64_t i = 0; i < walked.extent; ++i) {
+      WalkApart(axis + 1, from_begin + OffsetOf(walked.from, i),
+                to_begin + OffsetOf(walked.to, i));
+    }
+  }
+
+  // Of one part: of each byte by itself if groups are cut.
+  void AddLoop(Counters counters, bool cut, int64_t from_begin,
+               int64_t to_begin) {
+    TransferLoop& loop = loops_->emplace_back();
+    loop.from = from_first_ + from_begin;
+    loop.to = to_first_ + to_begin;
+    counters.push_back({element_bytes_, 1, 1});
+    while (JoinTwo(counters)) {
+    }
+    loop.bytes = 1;
+    if (!cut) loop.bytes = TakeBytes(counters);
+    for (const Counter& counter : counters) {
+      if (counter.count > 1) loop.counters.push_back(counter);
+    }
+  }
 
   // Of the part that begins at these bytes, in either place.
   void CountAxis(size_t axis, const Counters& counters, int64_t from_begin,
@@ -140,6 +191,9 @@ class TransferCounter {
           apart_ ||
           (group_ > 0 && (from_begin % group_ != 0 || to_begin % group_ != 0));
       const int64_t transfers = cut ? bytes : TransfersOf(counters);
+      if (loops_ != nullptr) {
+        AddLoop(counters, transfers == bytes, from_begin, to_begin);
+      }
       transfers_ += transfers;
       granules_ += transfers * CeilDiv(bytes / transfers, granule_bytes_);
       return;
@@ -185,11 +239,7 @@ class TransferCounter {
     counters.push_back({element_bytes_, 1, 1});
     while (JoinTwo(counters)) {
     }
-    const auto bytes =
-        std::find_if(counters.begin(), counters.end(), [](const Counter& each) {
-          return each.from_step == 1 && each.to_step == 1;
-        });
-    counters.erase(bytes);
+    TakeBytes(counters);
     if (CutsGroups(counters)) return all;
     std::sort(
         counters.begin(), counters.end(),
@@ -200,6 +250,17 @@ class TransferCounter {
       transfers *= counters[i].count;
     }
     return transfers;
+  }
+
+  // Removes the counter of bytes that lie together; its count.
+  static int64_t TakeBytes(Counters& counters) {
+    const auto bytes =
+        std::find_if(counters.begin(), counters.end(), [](const Counter& each) {
+          return each.from_step == 1 && each.to_step == 1;
+        });
+    const int64_t count = bytes->count;
+    counters.erase(bytes);
+    return count;
   }
 
   // Merges two counters with a common step in both places. False if there are
@@ -227,22 +288,45 @@ class TransferCounter {
   bool apart_;     // Bytes do not move in groups.
   std::vector<Axis> axes_;
   int64_t walked_apart_ = 1;
+  std::vector<WalkedAxis> walked_;
+  std::vector<TransferLoop>* loops_ = nullptr;  // If they are listed.
+  int64_t from_first_ = 0;
+  int64_t to_first_ = 0;
   int64_t transfers_ = 0;
   int64_t granules_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<MoveSize> MoveSizeOf(const v1::Layout& from,
-                                    const v1::Layout& to, int dimensions,
-                                    int64_t granule_bytes) {
+namespace {
+
+// The bytes of the array.
+absl::StatusOr<int64_t> CheckPair(const v1::Layout& from,
+                                  const v1::Layout& to) {
   EK_ASSIGN_OR_RETURN(const Layout source, Layout::Create(from), "move from");
   EK_ASSIGN_OR_RETURN(const Layout target, Layout::Create(to), "move to");
   if (source.extents() != target.extents() ||
       source.element_bytes() != target.element_bytes()) {
     return absl::InvalidArgumentError("a move between layouts of two arrays");
   }
-  if (source.dense_bytes() == 0) return MoveSize();
+  return source.dense_bytes();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TransferLoop>> TransferLoopsOf(
+    const v1::Layout& from, const v1::Layout& to) {
+  EK_ASSIGN_OR_RETURN(const int64_t bytes, CheckPair(from, to));
+  if (bytes == 0) return std::vector<TransferLoop>();
+  return TransferCounter(from, to, /*dimensions=*/1, /*granule_bytes=*/1)
+      .List(from.first_byte(), to.first_byte());
+}
+
+absl::StatusOr<MoveSize> MoveSizeOf(const v1::Layout& from,
+                                    const v1::Layout& to, int dimensions,
+                                    int64_t granule_bytes) {
+  EK_ASSIGN_OR_RETURN(const int64_t array, CheckPair(from, to));
+  if (array == 0) return MoveSize();
   const auto size =
       TransferCounter(from, to, dimensions, granule_bytes).Count();
   if (!size) return absl::OutOfRangeError("a move's bytes exceed 64 bits");

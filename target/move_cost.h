@@ -33,6 +33,7 @@
 // multiple of granule_bytes.
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/layout.pb.h"
@@ -51,6 +52,27 @@ struct MoveSize {
 absl::StatusOr<MoveSize> MoveSizeOf(const v1::Layout& from,
                                     const v1::Layout& to, int dimensions,
                                     int64_t granule_bytes);
+
+// Transfers of a link that counts nothing but bytes, of one part of a move: one
+// for each value of the counters, the last of which counts fastest. Places are
+// bytes from the begin of either layout, as they lie before groups are
+// reversed; the byte at `p` lies at p ^ (reversed_bytes - 1).
+struct TransferLoop {
+  struct Counter {
+    int64_t count = 1;
+    int64_t from_step = 0;
+    int64_t to_step = 0;
+  };
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t bytes = 0;  // Of each.
+  std::vector<Counter> counters;
+};
+
+// As many transfers as MoveSizeOf() with `dimensions` 1 counts. Errors as
+// there.
+absl::StatusOr<std::vector<TransferLoop>> TransferLoopsOf(
+    const v1::Layout& from, const v1::Layout& to);
 
 // Its transfers.
 absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,

@@ -241,5 +241,73 @@ TEST(MoveCostTest, PlainTransfersAreRunsThatLieTogether) {
   EXPECT_GT(compared, 100);
 }
 
+// Where each byte goes, by where it was; both as they lie.
+std::map<int64_t, int64_t> Moved(const v1::Layout& from, const v1::Layout& to) {
+  const std::vector<int64_t> a = PlacesOf(from);
+  const std::vector<int64_t> b = PlacesOf(to);
+  std::map<int64_t, int64_t> moved;
+  for (size_t i = 0; i < a.size(); ++i) moved[a[i]] = b[i];
+  return moved;
+}
+
+int64_t InGroup(int64_t place, const v1::Layout& layout) {
+  return layout.reversed_bytes() == 0 ? place
+                                      : place ^ (layout.reversed_bytes() - 1);
+}
+
+// The same by transfers, and how many there are.
+std::map<int64_t, int64_t> MovedByLoops(const v1::Layout& from,
+                                        const v1::Layout& to, int64_t* count) {
+  std::map<int64_t, int64_t> moved;
+  const auto loops = TransferLoopsOf(from, to);
+  EXPECT_TRUE(loops.ok()) << loops.status();
+  *count = 0;
+  for (const TransferLoop& loop : *loops) {
+    int64_t transfers = 1;
+    for (const auto& counter : loop.counters) transfers *= counter.count;
+    *count += transfers;
+    for (int64_t t = 0; t < transfers; ++t) {
+      int64_t source = loop.from;
+      int64_t target = loop.to;
+      int64_t left = t;
+      for (const auto& counter : loop.counters) {
+        source += left % counter.count * counter.from_step;
+        target += left % counter.count * counter.to_step;
+        left /= counter.count;
+      }
+      for (int64_t i = 0; i < loop.bytes; ++i) {
+        const auto [at, is_new] = moved.try_emplace(InGroup(source + i, from),
+                                                    InGroup(target + i, to));
+        EXPECT_TRUE(is_new) << at->first;
+      }
+    }
+  }
+  return moved;
+}
+
+TEST(MoveCostTest, LoopsMoveEveryByteInAsManyTransfersAsCounted) {
+  Rng rng(4);
+  for (int round = 0; round < 400; ++round) {
+    std::vector<int64_t> extents;
+    for (int axis = 0; axis < 3; ++axis) extents.push_back(1 + rng.Below(12));
+    v1::Layout from = RandomLayout(rng, extents, round % 2 == 1);
+    v1::Layout to = RandomLayout(rng, extents, round % 2 == 1);
+    for (v1::Layout* layout : {&from, &to}) {
+      if (rng.Below(3) == 0) continue;
+      layout->set_reversed_bytes(rng.Below(4) == 0 ? 2 : 4);
+      layout->set_first_byte(rng.Below(4) == 0 ? 1 : 0);
+      layout->set_size_bytes((layout->size_bytes() + 1 + 3) / 4 * 4);
+    }
+    SCOPED_TRACE(from.ShortDebugString() + " to " + to.ShortDebugString());
+    int64_t transfers = 0;
+    EXPECT_EQ(MovedByLoops(from, to, &transfers), Moved(from, to));
+    EXPECT_EQ(transfers, Transfers(from, to, 1));
+    if (HasFailure()) return;
+  }
+  EXPECT_TRUE(
+      TransferLoopsOf(DenseLayout({0}, 1), DenseLayout({0}, 1))->empty());
+  EXPECT_FALSE(TransferLoopsOf(DenseLayout({1}, 1), DenseLayout({2}, 1)).ok());
+}
+
 }  // namespace
 }  // namespace edgekiln::target

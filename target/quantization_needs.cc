@@ -37,9 +37,15 @@ void ForPatterns(const v1::Capabilities& capabilities,
 
 // What patterns of one kind of op, with weights of one kind, have in common.
 struct OpPatterns {
-  bool converts = true;  // All of them.
+  bool converts = true;          // All of them.
+  int32_t accumulator_bits = 0;  // The most.
   v1::Numerics::Converter converter;
 };
+
+// 0: all that int32 holds.
+int32_t BitsBelow32(const OpPatterns& patterns) {
+  return patterns.accumulator_bits < 32 ? patterns.accumulator_bits : 0;
+}
 
 // Of ops with weights; the enumeration of weights goes from all values to the
 // fewest.
@@ -54,6 +60,8 @@ std::map<std::string, std::map<v1::WeightValues, OpPatterns>> PatternsByOp(
       OpPatterns& patterns = at->second;
       patterns.converts =
           patterns.converts && numerics.requantization() == v1::Numerics::ADC;
+      patterns.accumulator_bits =
+          std::max(patterns.accumulator_bits, numerics.accumulator_bits());
       if (is_new) patterns.converter = numerics.converter();
     }
   });
@@ -133,17 +141,19 @@ v1::QuantizationNeeds QuantizationNeedsOf(
   for (const auto& [op, by_values] : PatternsByOp(capabilities, activations)) {
     const auto& [widest, patterns] = *by_values.begin();
     if (widest == v1::WEIGHTS_ANY && !patterns.converts &&
-        by_values.size() == 1) {
+        BitsBelow32(patterns) == 0 && by_values.size() == 1) {
       continue;
     }
     v1::QuantizationNeeds::Op& need = *needs.add_ops();
     need.set_op(op);
     need.set_weight_values(widest);
     if (patterns.converts) *need.mutable_converter() = patterns.converter;
+    need.set_accumulator_bits(BitsBelow32(patterns));
     for (auto at = std::next(by_values.begin()); at != by_values.end(); ++at) {
       v1::QuantizationNeeds::Op::Form& form = *need.add_narrower();
       form.set_weight_values(at->first);
       if (at->second.converts) *form.mutable_converter() = at->second.converter;
+      form.set_accumulator_bits(BitsBelow32(at->second));
     }
   }
   if (activations != v1::INT8) needs.set_activations(activations);

@@ -188,6 +188,29 @@ const NeedsCase kCases[] = {
      "  requantization: MULTIPLIER_AND_SHIFT } } }",
      R"(ops { op: "conv2d" converter { min: -32 max: 31 max_gain: 9 )"
      "max_shift: 4 } }"},
+    // The most of one form; 32 of some pattern is no need.
+    {"NarrowAccumulators",
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  accumulator_bits: 16 requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  accumulator_bits: 20 requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  weight_values: WEIGHTS_TERNARY accumulator_bits: 12"
+     "  requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'fully_connected' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  accumulator_bits: 24 requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'average_pool2d' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  accumulator_bits: 16 } } }"
+     "engines { patterns { ops: 'fully_connected' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  accumulator_bits: 32 requantization: MULTIPLIER_AND_SHIFT } } }",
+     R"(ops { op: "conv2d" narrower { weight_values: WEIGHTS_TERNARY )"
+     "accumulator_bits: 12 } accumulator_bits: 20 }"},
     {"AllAtOnce",
      "engines { patterns { ops: 'depthwise_conv2d' numerics {"
      "  activations: INT8 weights: INT8 requantization: SHIFT } } }",

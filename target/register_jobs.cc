@@ -31,7 +31,11 @@ absl::StatusOr<JobCode> RegisterJobsView::Encode(
   held.reserve(values_.size());
   for (size_t i = 0; i < values_.size(); ++i) {
     const Kernel::Register& reg = jobs_.registers(static_cast<int>(i));
-    EK_ASSIGN_OR_RETURN(const int64_t value, values_[i].Evaluate(job.values()),
+    if (!values_[i]) {
+      held.push_back(0);
+      continue;
+    }
+    EK_ASSIGN_OR_RETURN(const int64_t value, values_[i]->Evaluate(job.values()),
                         absl::StrCat("register ", reg.name()));
     if (value < LeastHeld(reg) || value > MostHeld(reg)) {
       return MakeError(
@@ -75,6 +79,17 @@ absl::Status RegisterJobsView::CheckTold(const JobVariables& job,
   const int32_t position = FindCode(job[V::kKernel]);
   if (position < 0) return absl::OkStatus();
   const Kernel::Kernel kernel = jobs_.jobs(position).kernel();
+  if (transfers_) {
+    const auto transfer = transfers_->Decode(held);
+    if (!transfer.ok() || transfer->has_value()) {
+      return MakeError(
+          absl::StatusCode::kOutOfRange,
+          {.reason = "REGISTERS_TELL_OTHERWISE",
+           .what = "the registers of the job tell a transfer",
+           .where = absl::StrCat("job ", Kernel::Kernel_Name(kernel)),
+           .fix = "correct the registers or the field transfer"});
+    }
+  }
   EK_ASSIGN_OR_RETURN(const JobVariables told, Decode(held));
   for (const V variable : variables_[position]) {
     const absl::string_view name = JobVariableName(variable);

@@ -19,6 +19,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "target/cell_rows.h"
 #include "target/expression.h"
+#include "target/register_transfers.h"
 #include "target/variable_values.h"
 
 namespace edgekiln::target {
@@ -178,6 +179,10 @@ class RegisterJobsView {
                                                  int32_t engine);
 
   const v1::RegisterJobs& jobs() const { return jobs_; }
+  // Null if no registers start transfers.
+  const RegisterTransfers* transfers() const {
+    return transfers_ ? &*transfers_ : nullptr;
+  }
 
   // All registers of the job: writes in the order of `registers`, and the whole
   // record. OUT_OF_RANGE names a register too narrow for its value, or a
@@ -312,7 +317,9 @@ class RegisterJobsView {
   }
 
   v1::RegisterJobs jobs_;
-  std::vector<Expression> values_;  // By register, over variables.
+  // By register, over variables; nothing of those of transfers alone.
+  std::vector<std::optional<Expression>> values_;
+  std::optional<RegisterTransfers> transfers_;
   // By variable: over registers, or a register's position, or neither.
   std::array<std::optional<Expression>, kNumJobVariables> fields_;
   std::array<int32_t, kNumJobVariables> same_;

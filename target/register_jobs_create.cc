@@ -63,6 +63,10 @@ absl::StatusOr<RegisterJobsView> RegisterJobsView::Builder::Build() {
   EK_RETURN_IF_ERROR(AddRecord());
   EK_RETURN_IF_ERROR(AddRegisters());
   EK_RETURN_IF_ERROR(AddFields());
+  if (view_.jobs_.has_transfers()) {
+    EK_ASSIGN_OR_RETURN(view_.transfers_,
+                        RegisterTransfers::Create(machine_, engine_));
+  }
   if (view_.record_memory_ >= 0) EK_RETURN_IF_ERROR(CheckRecordAddress());
   view_.has_converter_ =
       absl::c_any_of(ConverterVariables(),
@@ -263,12 +267,21 @@ absl::Status RegisterJobsView::Builder::AddRegisters() {
     } else {
       EK_RETURN_IF_ERROR(CheckInWindow(reg, where, offsets));
     }
+    register_names_.push_back(reg.name());
+    // RegisterTransfers checks that transfers write it.
+    if (reg.value_expr().empty() && !reg.in_record()) {
+      if (!jobs.has_transfers()) {
+        return InvalidRegisterJobs(
+            "value_expr is missing, and there are no transfers that write it",
+            where, "value_expr: \"0\", for example");
+      }
+      view_.values_.emplace_back();
+      continue;
+    }
     EK_ASSIGN_OR_RETURN(
-        Expression value,
+        view_.values_.emplace_back(),
         Expression::Compile(reg.value_expr(), constants_, VariableNames()),
         absl::StrCat(where, ": value_expr"));
-    view_.values_.push_back(std::move(value));
-    register_names_.push_back(reg.name());
     if (const auto same = FindJobVariable(reg.value_expr())) {
       view_.same_[static_cast<size_t>(*same)] = i;
     }

@@ -83,6 +83,10 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
       EK_RETURN_IF_ERROR(CheckProvenance(engine.jobs().record().provenance(),
                                          absl::StrCat(where, ": record")));
     }
+    if (engine.jobs().has_transfers()) {
+      EK_RETURN_IF_ERROR(CheckProvenance(engine.jobs().transfers().provenance(),
+                                         absl::StrCat(where, ": transfers")));
+    }
     for (const v1::RegisterJobs::Job& job : engine.jobs().jobs()) {
       EK_RETURN_IF_ERROR(CheckProvenance(
           job.provenance(),
@@ -287,6 +291,9 @@ v1::RegisterJobs JobsWithoutProse(const v1::RegisterJobs& jobs) {
   v1::RegisterJobs stripped = jobs;
   stripped.clear_provenance();
   if (stripped.has_record()) stripped.mutable_record()->clear_provenance();
+  if (stripped.has_transfers()) {
+    stripped.mutable_transfers()->clear_provenance();
+  }
   for (v1::RegisterJobs::Register& reg : *stripped.mutable_registers()) {
     reg.clear_doc();
   }

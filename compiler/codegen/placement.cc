@@ -224,12 +224,40 @@ class Placer {
   int64_t best_ = 0;
 };
 
+// The host runs convolutions on their image in place of its phases. True for
+// ops that nobody needs any more.
+std::vector<bool> UndoPhasesOnHost(const OpForms& forms, const Placer& placer,
+                                   Graph& graph) {
+  FreshNames names(graph);
+  std::vector<int> uses = UsesOf(graph);
+  std::vector<bool> gone(graph.ops.size());
+  for (const auto& [op, whole] : forms.whole_images) {
+    if (placer.form(op).engine != kHost) continue;
+    Op& conv = graph.ops[op];
+    conv.attributes = whole.attributes;
+    conv.inputs[0] = whole.image;
+    TensorId& weights = conv.inputs[1];
+    if (--uses[weights] > 0) {
+      weights = static_cast<TensorId>(graph.tensors.size());
+      graph.tensors.emplace_back();
+    }
+    const std::string name =
+        names.TensorName(absl::StrCat(whole.kernel.name, ".whole"));
+    graph.tensors[weights] = whole.kernel;
+    graph.tensors[weights].name = name;
+    for (const int32_t each : whole.rearranging) gone[each] = true;
+  }
+  return gone;
+}
+
 // The host runs kernels as they were before they were padded for an engine.
 void UnpadOnHost(const OpForms& forms, const Placer& placer, Graph& graph) {
   FreshNames names(graph);
   std::vector<int> uses = UsesOf(graph);
   for (const auto& [op, unpadded] : forms.unpadded) {
-    if (placer.form(op).engine != kHost) continue;
+    if (placer.form(op).engine != kHost || forms.whole_images.contains(op)) {
+      continue;
+    }
     Tensor kernel = unpadded.kernel;
     kernel.name = names.TensorName(absl::StrCat(kernel.name, ".unpadded"));
     graph.ops[op].attributes = unpadded.attributes;
@@ -260,6 +288,11 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
   EK_ASSIGN_OR_RETURN(const OpForms forms, OpFormsOf(partition, capabilities));
   Placer placer(forms, machine, memo);
   EK_RETURN_IF_ERROR(placer.Run(offload == v1::PAYING));
+  Graph graph = forms.whole;  // Constants stay shared.
+  UnpadOnHost(forms, placer, graph);
+  const std::vector<bool> gone = UndoPhasesOnHost(forms, placer, graph);
+  std::vector<Op> ops = std::move(graph.ops);
+  graph.ops.clear();
   std::vector<Placement> placements;
   std::vector<OpSplit> splits;
   int at = 0;
@@ -268,6 +301,8 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
     const auto& before = partition.placements(at++);
     const bool was_split = forms.placed[i].second != kWhole;
     if (was_split) ++at;
+    if (gone[i]) continue;
+    graph.ops.push_back(std::move(ops[i]));
     const OpForm& form = placer.form(i);
     placements.push_back(
         {form.engine, placer.HasChoice(i) ? placer.ReasonFor(i, before.reason())
@@ -279,11 +314,12 @@ absl::StatusOr<v1::Partition> PlaceByCycles(
                           ? partition.placements(at - 1).reason()
                           : placer.SecondReasonFor(i)});
   }
-  Graph graph = forms.whole;  // Constants stay shared.
-  UnpadOnHost(forms, placer, graph);
+  const std::vector<int32_t> made = Producers(graph);
   EK_RETURN_IF_ERROR(SplitOps(graph, splits).status());
   v1::Partition placed = PartitionOf(graph, std::move(placements));
-  *placed.mutable_rearranged() = partition.rearranged();
+  for (const int32_t tensor : partition.rearranged()) {
+    if (made[tensor] >= 0) placed.add_rearranged(tensor);
+  }
   return placed;
 }
 

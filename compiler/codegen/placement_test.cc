@@ -262,6 +262,61 @@ return %y
   }
 }
 
+// So it does a convolution that an engine computes on the phases of its image.
+TEST_F(PlacementTest, TheHostConvolvesImagesNotPhases) {
+  for (auto& pattern : *target_.mutable_capabilities()
+                            ->mutable_engines(0)
+                            ->mutable_patterns()) {
+    if (pattern.ops(0) != "conv2d") continue;
+    pattern.set_phases_expr("1");
+    v1::OpPattern::Condition& stride = *pattern.add_where();
+    stride.set_expr("stride_h * stride_w == 1");
+    stride.set_need("stride 1");
+  }
+  AddSecondEngine(target_, 2);
+  const auto graph = ParseGraph(R"(
+%x : int8[1,7,7,1] scale 1 zero 0 = input
+%w : int8[1,3,2,1] scale 1 zero 0 = constant [1, 2, 3, 4, 5, 6]
+%y : int8[1,4,4,1] scale 64 zero 0 = conv2d(%x, %w) {window {stride_h 2 stride_w 2 dilation_h 1 dilation_w 1 pad_top 1 pad_bottom 1 pad_right 1}} id y
+%z : float32[1,4,4,1] = dequantize(%y) id z
+return %z
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto partition = PartitionGraph(*graph, target_.capabilities());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  ASSERT_GT(partition->placements_size(), 4);
+  const std::string input = "0123456789abcdefghijklmnopqrstuvwxyz!?.,;:ABCDEFG";
+  const auto want = Evaluate(*graph, {input});
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (const bool slow_host : {true, false}) {
+    for (auto& cost : *target_.mutable_machine()->mutable_host_costs()) {
+      cost.set_cycles_expr(slow_host ? "1000000 * macs + 1" : "elements + 1");
+    }
+    const auto placed = PlaceByCycles(*partition, target_.capabilities(),
+                                      target_.machine(), v1::PAYING);
+    ASSERT_TRUE(placed.ok()) << placed.status();
+    const auto got = GraphFromProto(placed->graph());
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_TRUE(VerifyGraph(*got).ok());
+    ASSERT_EQ(std::ssize(got->ops), placed->placements_size());
+    EXPECT_EQ(*Evaluate(*got, {input}), *want);
+    if (slow_host) {
+      EXPECT_EQ(placed->placements_size(), partition->placements_size());
+      EXPECT_EQ(placed->rearranged_size(), partition->rearranged_size());
+      continue;
+    }
+    ASSERT_EQ(placed->placements_size(), 2);
+    EXPECT_EQ(placed->rearranged_size(), 0);
+    EXPECT_EQ(placed->placements(0).engine(), kHost);
+    EXPECT_EQ(got->ops[0].attributes.conv2d().DebugString(),
+              graph->ops[0].attributes.conv2d().DebugString());
+    EXPECT_EQ(got->tensors[got->ops[0].inputs[1]].shape,
+              (std::vector<int64_t>{1, 3, 2, 1}));
+    EXPECT_FALSE(absl::StrContains(placed->placements(0).reason(), "phases"))
+        << placed->placements(0).reason();
+  }
+}
+
 // In cycles of the order that is planned for engines which the host drives.
 int64_t CyclesInTurns(const Graph& graph, const v1::Partition& partition,
                       const v1::Machine& machine) {

@@ -82,10 +82,12 @@ int32_t LargestOutside(absl::string_view data, ops::QuantizedRange range) {
 // Checks one op against the numerics of a pattern.
 class NumericsMatch {
  public:
-  NumericsMatch(const Graph& graph, const Op& op, const v1::Numerics& numerics)
+  NumericsMatch(const Graph& graph, const Op& op, const v1::Numerics& numerics,
+                const ValueRanges& ranges)
       : graph_(graph),
         op_(op),
         numerics_(numerics),
+        ranges_(ranges),
         kind_(op.attributes.op_case()),
         weighted_(target::HasWeights(kind_)) {}
 
@@ -304,6 +306,11 @@ class NumericsMatch {
     const int32_t bits = numerics_.accumulator_bits();
     // With 32 bits the reference wraps as well.
     if (bits == 0 || bits >= 32 || !target::HasSums(kind_)) return "";
+    if (const auto sums = SumsOfProducts(graph_, op_, ranges_)) {
+      if (Fits(*sums, bits)) return "";
+      return absl::StrCat("sums that fit ", bits, " bits (here from ",
+                          sums->low, " to ", sums->high, ")");
+    }
     const int64_t terms = Terms();
     auto most = CheckedMul(terms, Largest(input(0)));
     if (most && weighted_) most = CheckedMul(*most, LargestWeight());
@@ -344,6 +351,7 @@ class NumericsMatch {
   const Graph& graph_;
   const Op& op_;
   const v1::Numerics& numerics_;
+  const ValueRanges& ranges_;
   const Kind kind_;
   const bool weighted_;
 };
@@ -351,8 +359,9 @@ class NumericsMatch {
 }  // namespace
 
 std::string WhyNotNumerics(const Graph& graph, const Op& op,
-                           const v1::Numerics& numerics) {
-  return NumericsMatch(graph, op, numerics).WhyNot();
+                           const v1::Numerics& numerics,
+                           const ValueRanges& ranges) {
+  return NumericsMatch(graph, op, numerics, ranges).WhyNot();
 }
 
 // Exporters join the names of fused ops, so the name is cut, at a UTF-8

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
+#include "compiler/partition/phases.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -62,6 +63,7 @@ absl::StatusOr<OpForms> OpFormsOf(const v1::Partition& partition,
         "the partition places more or fewer ops than it has");
   }
   forms.splits = JoinOps(forms.whole);
+  const TensorLinks links(forms.whole);
   int at = 0;
   for (const OpSplit split : forms.splits) {
     const auto op = static_cast<int32_t>(forms.placed.size());
@@ -69,6 +71,13 @@ absl::StatusOr<OpForms> OpFormsOf(const v1::Partition& partition,
     if (!PaddingIn(partition.placements(at).reason()).empty()) {
       auto unpadded = WithoutPadding(forms.whole, forms.whole.ops[op]);
       if (unpadded) forms.unpadded.emplace(op, *std::move(unpadded));
+    }
+    if (!PhasesIn(partition.placements(at).reason()).empty()) {
+      const auto unpadded = forms.unpadded.find(op);
+      auto whole = WithoutPhases(
+          forms.whole, links, op, partition.rearranged(),
+          unpadded == forms.unpadded.end() ? nullptr : &unpadded->second);
+      if (whole) forms.whole_images.emplace(op, *std::move(whole));
     }
     form.engine = partition.placements(at++).engine();
     // In a partition, the second half comes right after the first.

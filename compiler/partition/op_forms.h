@@ -9,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/partition/op_split.h"
 #include "compiler/partition/pad_kernels.h"
+#include "compiler/partition/undo_phases.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -45,6 +46,8 @@ struct OpForms {
   std::vector<std::vector<OpForm>> choices;
   // By op of `whole` whose kernel was padded for an engine: what the host runs.
   std::map<int32_t, UnpaddedOp> unpadded;
+  // By op of `whole` that works on the phases of its image, the same.
+  std::map<int32_t, WholeImage> whole_images;
 };
 
 // `partition` is one of PartitionGraph(). INVALID_ARGUMENT if its graph and

@@ -36,7 +36,9 @@ void AddOnce(std::string why, std::vector<std::string>& failed) {
 
 PatternMatcher::PatternMatcher(const Graph& graph,
                                const v1::Capabilities& capabilities)
-    : graph_(graph), capabilities_(capabilities) {}
+    : graph_(graph), capabilities_(capabilities), ranges_(graph) {
+  ranges_.Update();
+}
 
 absl::StatusOr<PatternMatcher> PatternMatcher::Create(
     const Graph& graph, const v1::Capabilities& capabilities) {
@@ -118,7 +120,7 @@ std::string PatternMatcher::WhyNotOps(const Pattern& pattern,
   std::vector<int64_t> values;
   for (const Op* const op : ops) {
     if (std::string why =
-            WhyNotNumerics(graph_, *op, pattern.pattern->numerics());
+            WhyNotNumerics(graph_, *op, pattern.pattern->numerics(), ranges_);
         !why.empty()) {
       return why;
     }
@@ -209,11 +211,13 @@ int32_t PatternMatcher::MostKernelPadding(int32_t first, int32_t engine) const {
       continue;
     }
     bool takes = absl::c_all_of(ops, [&](int32_t each) {
-      return WhyNotNumerics(graph_, graph_.ops[each], numerics).empty();
+      return WhyNotNumerics(graph_, graph_.ops[each], numerics, ranges_)
+          .empty();
     });
     if (!takes && ops.size() == 1 && numerics.plain_clamps()) {
       const std::optional<Op> plain = WithPlainClamp(graph_, op);
-      takes = plain && WhyNotNumerics(graph_, *plain, numerics).empty();
+      takes =
+          plain && WhyNotNumerics(graph_, *plain, numerics, ranges_).empty();
     }
     if (takes) most = padding;
   }

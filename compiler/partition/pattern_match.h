@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/op_split.h"
+#include "compiler/passes/product_sums.h"
 #include "edgekiln/v1/target.pb.h"
 #include "target/pattern_conditions.h"
 #include "target/pattern_ops.h"
@@ -78,6 +79,7 @@ class PatternMatcher {
 
   const Graph& graph_;
   const v1::Capabilities& capabilities_;
+  ValueRanges ranges_;
   std::vector<std::vector<Pattern>> engines_;
   // By tensor; empty if all patterns are of one op.
   std::vector<int32_t> producers_;

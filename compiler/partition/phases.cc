@@ -14,6 +14,7 @@
 #include "compiler/partition/pad_kernels.h"
 #include "compiler/partition/pattern_match.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/product_sums.h"
 #include "target/expression.h"
 #include "target/op_variables.h"
 
@@ -181,8 +182,10 @@ absl::StatusOr<bool> AnyAllows(const v1::Capabilities& capabilities,
   return false;
 }
 
-// The op by itself, on phases.
-Graph Alone(const Graph& graph, const Op& op, const Shape& shape) {
+// The op by itself, on phases. Before it, values of an image that has limits
+// are limited.
+Graph Alone(const Graph& graph, const Op& op, const Shape& shape,
+            const ValueRanges& ranges) {
   Graph alone;
   Op conv = op;
   const auto add = [&](const Tensor& tensor) {
@@ -202,6 +205,20 @@ Graph Alone(const Graph& graph, const Op& op, const Shape& shape) {
   SetWindow(shape, *conv.attributes.mutable_conv2d()->mutable_window());
   alone.inputs = {conv.inputs[0]};
   alone.outputs = conv.outputs;
+  if (const SumRange* limits = ranges.FindLimits(op.inputs[0])) {
+    Tensor limited = alone.tensors[conv.inputs[0]];
+    limited.name = FreshNames(alone).TensorName("limited");
+    const float scale = limited.quantization->scale[0];
+    Op clip;
+    clip.id = absl::StrCat(conv.id, ".limits");
+    v1::Clamp& clamp = *clip.attributes.mutable_clip()->mutable_clamp();
+    clamp.set_min(scale * static_cast<float>(limits->low));
+    clamp.set_max(scale * static_cast<float>(limits->high));
+    clip.inputs = {conv.inputs[0]};
+    conv.inputs[0] = add(limited);
+    clip.outputs = {conv.inputs[0]};
+    alone.ops.push_back(std::move(clip));
+  }
   alone.ops.push_back(std::move(conv));
   return alone;
 }
@@ -215,6 +232,8 @@ absl::StatusOr<std::vector<std::optional<Shape>>> Find(
   EK_RETURN_IF_ERROR(PadKernels(padded, capabilities).status());
   EK_ASSIGN_OR_RETURN(const PatternMatcher matcher,
                       PatternMatcher::Create(padded, capabilities));
+  ValueRanges ranges(graph);
+  ranges.Update();
   int64_t bytes_left = kMostBytes;
   for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
     const Op& op = graph.ops[i];
@@ -228,13 +247,14 @@ absl::StatusOr<std::vector<std::optional<Shape>>> Find(
     EK_ASSIGN_OR_RETURN(const bool any, AnyAllows(capabilities, graph, op));
     if (!any) continue;
     bytes_left -= *bytes;  // Also of those that turn out not to be taken.
-    Graph alone = Alone(graph, op, *shape);
+    Graph alone = Alone(graph, op, *shape, ranges);
     if (!VerifyGraph(alone).ok()) continue;
     EK_RETURN_IF_ERROR(PadKernels(alone, capabilities).status());
     EK_ASSIGN_OR_RETURN(const PatternMatcher matches_alone,
                         PatternMatcher::Create(alone, capabilities));
     const v1::OpPattern* const pattern =
-        FirstPattern(alone, 0, capabilities, matches_alone);
+        FirstPattern(alone, static_cast<int32_t>(alone.ops.size()) - 1,
+                     capabilities, matches_alone);
     if (pattern == nullptr) continue;
     EK_ASSIGN_OR_RETURN(const bool allows, Allows(*pattern, graph, op));
     if (allows) found[i] = shape;

@@ -8,10 +8,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/rng.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/partition/partition.h"
+#include "compiler/partition/undo_phases.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
@@ -75,6 +77,35 @@ std::string Input(const Sizes& h, const Sizes& w) {
   return input;
 }
 
+// Without its phases again, `phased` is the convolution of `graph`, but for
+// zeros at the end of the kernel.
+void ExpectUndone(const Graph& phased, const Graph& graph,
+                  const std::vector<TensorId>& rearranged,
+                  const std::string& input,
+                  const std::vector<std::string>& want) {
+  const auto op = static_cast<int32_t>(phased.ops.size()) - 1;
+  const auto whole =
+      WithoutPhases(phased, TensorLinks(phased), op, rearranged, nullptr);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(std::ssize(whole->rearranging), op);
+  Graph undone = phased;
+  Op conv = phased.ops.back();
+  conv.attributes = whole->attributes;
+  conv.inputs[0] = whole->image;
+  undone.tensors[conv.inputs[1]] = whole->kernel;
+  undone.ops = {conv};
+  const absl::Status verified = VerifyGraph(undone);
+  ASSERT_TRUE(verified.ok()) << verified;
+  const auto got = Evaluate(undone, {input});
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(*got, want);
+  const std::vector<int64_t>& kernel =
+      graph.tensors[graph.ops[0].inputs[1]].shape;
+  EXPECT_LE(whole->kernel.shape[1], kernel[1]);
+  EXPECT_LE(whole->kernel.shape[2], kernel[2]);
+  EXPECT_EQ(whole->kernel.shape[3], kernel[3]);
+}
+
 // All small convolutions: each is on the engine and computes the same, or
 // leaves pixels of the image unread.
 TEST(PhasesTest, AllSmallConvolutionsComputeTheSame) {
@@ -114,12 +145,38 @@ TEST(PhasesTest, AllSmallConvolutionsComputeTheSame) {
             const auto engines = EnginesOf(*graph, engine);
             ASSERT_TRUE(engines.ok()) << engines.status();
             EXPECT_EQ(*engines, std::vector<int32_t>{0});
+            ExpectUndone(phased, *graph, phases->rearranged, Input(h, w),
+                         *want);
           }
         }
       }
     }
   }
   EXPECT_GT(rewritten, 400);
+}
+
+// 27 products of weights up to 14 and values from 0 to 12; without limits, from
+// -131 to 124.
+TEST(PhasesTest, LimitsOfTheImageCountForNarrowAccumulators) {
+  v1::Capabilities engine =
+      Engine(absl::StrCat(kStrideOne, " phases_expr: '1'"));
+  engine.mutable_engines(0)
+      ->mutable_patterns(0)
+      ->mutable_numerics()
+      ->set_accumulator_bits(14);
+  const std::string plain = Conv({7, 3, 2, 1, 1}, {7, 3, 2, 1, 1});
+  const std::string limited = absl::StrReplaceAll(
+      plain, {{"conv2d(%x", "conv2d(%c"},
+              {"%w :",
+               "%c : int8[1,7,7,3] scale 0.5 zero 3 = clip(%x) {clamp {min 0 "
+               "max 6}} id c\n%w :"}});
+  const auto graph = ParseGraph(limited);
+  const auto without = ParseGraph(plain);
+  ASSERT_TRUE(graph.ok() && without.ok()) << graph.status();
+  const auto engines = EnginesOf(*graph, engine);
+  ASSERT_TRUE(engines.ok()) << engines.status();
+  EXPECT_EQ(*engines, (std::vector<int32_t>{-1, 0}));
+  EXPECT_EQ(*EnginesOf(*without, engine), std::vector<int32_t>{-1});
 }
 
 TEST(PhasesTest, AreFoundInReasons) {
@@ -155,6 +212,31 @@ TEST(PhasesTest, ReportsSayWhatWasDone) {
   for (const int32_t tensor : partition->rearranged()) {
     EXPECT_GE(tensor, std::ssize(graph->tensors));
   }
+}
+
+// A user's op may have any name: what is rearranged is known by its tensors.
+TEST(PhasesTest, OpsOfTheUserStayWhateverTheirNames) {
+  const auto graph = ParseGraph(absl::StrCat(
+      "%x : int8[1,6,6,1] scale 0.5 zero 3 = input\n"
+      "%p : int8[1,8,8,1] scale 0.5 zero 3 = pad(%x) {before [0, 1, 1, 0] "
+      "after [0, 1, 1, 0] value 4} id y.phases.pad\n"
+      "%w : int8[2,2,2,1] scale 0.25 zero 0 = constant ",
+      Values(8),
+      "\n%y : int8[1,4,4,2] scale 4 zero 1 = conv2d(%p, %w) {window {stride_h "
+      "2 stride_w 2 dilation_h 1 dilation_w 1}} id y\nreturn %y\n"));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Graph phased = *graph;
+  const auto phases =
+      UsePhases(phased, Engine(absl::StrCat(kStrideOne, " phases_expr: '1'")));
+  ASSERT_TRUE(phases.ok()) << phases.status();
+  ASSERT_EQ(phased.ops.size(), 5u);
+  EXPECT_EQ(phased.ops[0].id, "y.phases.pad");
+  const auto whole = WithoutPhases(phased, TensorLinks(phased), 4,
+                                   phases->rearranged, nullptr);
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->image, phased.ops[0].outputs[0]);
+  EXPECT_EQ(whole->rearranging, (std::vector<int32_t>{1, 2, 3}));
+  EXPECT_EQ(whole->attributes.conv2d().window().pad_top(), 0);
 }
 
 struct Case {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
+#include "simfarm/session/transfers.h"
 
 namespace edgekiln::simfarm {
 
@@ -16,6 +17,7 @@ DeviceLoader::DeviceLoader(LoadedProgram* loaded, SimulatorMaker new_simulator)
     : loaded_(loaded),
       new_simulator_(new_simulator),
       engines_(loaded->machine.engines_size()) {
+  loaded->transfers.resize(engines_.size());
   std::vector<int64_t> sizes;
   for (const v1::ResolvedMemory& memory : loaded->machine.memories()) {
     sizes.push_back(memory.capacity_bytes());
@@ -68,7 +70,14 @@ absl::Status DeviceLoader::Write(const v1::Program::RegisterWrites& writes,
     EK_ASSIGN_OR_RETURN(const std::optional<int64_t> job,
                         engine.device->Write(write.offset(), write.value()));
     EK_RETURN_IF_ERROR(spend(description.register_write_cycles()));
-    if (!job.has_value()) continue;
+    if (!job.has_value()) {
+      if (!description.jobs().has_transfers() ||
+          write.offset() != description.jobs().start_offset()) {
+        continue;
+      }
+      return InvalidProgram(
+          "the registers start a transfer: a program says it as a move", "");
+    }
     if (*job < 1 || step->job_cycles.has_value()) {
       return InvalidProgram("the step starts a job that cannot be", "");
     }
@@ -82,6 +91,24 @@ absl::Status DeviceLoader::Write(const v1::Program::RegisterWrites& writes,
                           "record");
   }
   return absl::OkStatus();
+}
+
+absl::Status DeviceLoader::Move(int32_t engine, const v1::Program::Move& move,
+                                LoadedStep* step) {
+  const v1::RegisterJobs& jobs = loaded_->machine.engines(engine).jobs();
+  if (!jobs.has_transfers()) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(Need(engine));
+  std::optional<target::RegisterTransfers>& transfers =
+      loaded_->transfers[engine];
+  if (!transfers) {
+    EK_ASSIGN_OR_RETURN(
+        transfers, target::RegisterTransfers::Create(loaded_->machine, engine));
+  }
+  EK_ASSIGN_OR_RETURN(step->transfer_values,
+                      TransferValues(loaded_->program, move, *transfers,
+                                     &transfer_values_left_));
+  return StartTransfers(step->transfer_values, transfers->offsets(), jobs,
+                        *engines_[engine].device);
 }
 
 // While the host polls, only the end of a job changes a register. So one read

@@ -28,6 +28,10 @@ class DeviceLoader {
   absl::Status Write(const v1::Program::RegisterWrites& writes,
                      LoadedStep* step);
   absl::Status Poll(const v1::Program::Poll& poll, LoadedStep* step);
+  // A move over a link in the window of `engine`, of which no job runs. Does
+  // nothing if no registers start it.
+  absl::Status Move(int32_t engine, const v1::Program::Move& move,
+                    LoadedStep* step);
 
   // Whether a job was started whose end no poll has seen.
   bool IsBusy(int32_t engine) const { return engines_[engine].busy; }
@@ -46,6 +50,8 @@ class DeviceLoader {
   SimulatorMaker new_simulator_;
   ChipMemory chip_;  // Of full size, without bytes.
   std::vector<Engine> engines_;
+  // Register writes of all further moves.
+  int64_t transfer_values_left_ = int64_t{1} << 24;
 };
 
 }  // namespace edgekiln::simfarm

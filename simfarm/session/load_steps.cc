@@ -176,6 +176,10 @@ class StepLoader {
         target::MoveCycles(link, loaded_->program.layouts(move.from_layout()),
                            loaded_->program.layouts(move.to_layout())),
         where);
+    if (!link.has_window()) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(
+        CheckApart(move, *loaded->from_layout, *loaded->to_layout));
+    EK_RETURN_IF_ERROR(devices_.Move(link.window(), move, loaded), where);
     return absl::OkStatus();
   }
 

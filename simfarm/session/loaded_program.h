@@ -22,6 +22,7 @@
 #include "simfarm/simulators/engine_stream.h"
 #include "simfarm/simulators/lazy_bytes.h"
 #include "target/layout.h"
+#include "target/register_transfers.h"
 
 namespace edgekiln::simfarm {
 
@@ -60,6 +61,8 @@ struct LoadedStep {
   // Of a move.
   const target::Layout* from_layout = nullptr;
   const target::Layout* to_layout = nullptr;
+  // Of a move over a link that registers start: see TransferValues().
+  std::vector<uint32_t> transfer_values;
   // Register writes: cycles of the job that they start, in the engine's clock,
   // and when it starts, in host cycles from the step's begin. Polls: whether it
   // sees a job's end.
@@ -82,6 +85,8 @@ struct LoadedProgram {
   std::string constants;  // Empty unless a run loads some of it anew.
   // By engine; null where the program uses none.
   std::vector<std::unique_ptr<EngineSimulator>> simulators;
+  // By engine; once moves need them.
+  std::vector<std::optional<target::RegisterTransfers>> transfers;
   // One per launched range, and one per stream that is never launched.
   std::vector<LoadedStream> streams;
   // As program.steps; of firmware, which has none, as program.layers.

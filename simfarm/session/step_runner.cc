@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "simfarm/session/transfers.h"
 
 namespace edgekiln::simfarm {
 
@@ -109,6 +110,12 @@ absl::Status StepRunner::RunMove(const v1::Program::Move& move,
   if (mode != RunMode::kFast) {
     EK_RETURN_IF_ERROR(Read(kHost, move.from(), from, "move"));
     EK_RETURN_IF_ERROR(Write(kHost, move.to(), to, "move"));
+  }
+  if (!loaded.transfer_values.empty()) {
+    const int32_t engine = loaded_.machine.links(move.link()).window();
+    return StartTransfers(
+        loaded.transfer_values, loaded_.transfers[engine]->offsets(),
+        loaded_.machine.engines(engine).jobs(), *devices_[engine]);
   }
   if (mode == RunMode::kCheckOnly) return absl::OkStatus();
   const auto* const source = reinterpret_cast<const char*>(chip_.FindIn(

@@ -231,6 +231,26 @@ class FlippedBitsTest : public testing::Test {
   std::optional<Desk> desk_;
 };
 
+// Registers 0xa0 to 0xac of the window that transfers share with jobs.
+TEST_F(FlippedBitsTest, OfTransfers) {
+  const std::string text = bundle_->Read("c/net.c");
+  EXPECT_TRUE(absl::StrContains(text, "net_transfer_registers_0[4] = {0xa0u"))
+      << text;
+  // Four values, then counters.
+  const std::vector<Number> numbers = NumbersBehind(text, "net_transfers_0[");
+  ASSERT_GE(numbers.size(), 6u);
+  ASSERT_EQ(numbers.size() % 6, 0u);
+  Rng rng(17);
+  int noticed = 0;
+  for (int i = 0; i < 16; ++i) {
+    const size_t entry = rng.Below(numbers.size() / 6);
+    const Number& number = numbers[6 * entry + rng.Below(4)];
+    const auto bit = static_cast<int>(rng.Below(32));
+    noticed += desk_->ChecksWith("net.c", Flipped(text, number, bit)) ? 0 : 1;
+  }
+  EXPECT_EQ(noticed, 16);
+}
+
 TEST_F(FlippedBitsTest, OfRecordsAndRegisters) {
   const std::string text = bundle_->Read("c/net.c");
   const std::vector<Number> numbers = NumbersBehind(text, "net_values[");

@@ -10,18 +10,6 @@
 namespace edgekiln::tests {
 namespace {
 
-// Whether layers begin in their order. Else the host and an engine take turns:
-// memory is planned for the order of steps, and uses by layers say less.
-bool BeginInOrder(const v1::Program& program) {
-  int32_t last = 0;
-  for (const v1::Program::Step& step : program.steps()) {
-    if (!step.has_poll()) continue;
-    if (step.poll().layer() < last) return false;
-    last = step.poll().layer();
-  }
-  return true;
-}
-
 // Every tensor lies inside its memory; in RAM, two that live at one time share
 // no byte.
 void ExpectTensorsApart(const v1::Program& program,
@@ -30,6 +18,10 @@ void ExpectTensorsApart(const v1::Program& program,
   for (const v1::TensorUse& a : program.tensors()) {
     EXPECT_LE(a.first_layer(), a.last_layer()) << a.name();
     EXPECT_LT(a.last_layer(), program.layers_size()) << a.name();
+    EXPECT_LE(a.first_step(), a.last_step()) << a.name();
+    EXPECT_LT(a.last_step(),
+              std::max(program.steps_size(), program.layers_size()))
+        << a.name();
     const auto memory =
         std::find_if(machine.memories().begin(), machine.memories().end(),
                      [&](const auto& m) { return m.name() == a.memory(); });
@@ -39,10 +31,12 @@ void ExpectTensorsApart(const v1::Program& program,
         a.address() - memory->base_address() + static_cast<uint64_t>(a.bytes()),
         static_cast<uint64_t>(memory->capacity_bytes()));
     if (!memory->host_reaches() || !target::IsWritable(*memory)) continue;
-    if (!BeginInOrder(program)) continue;
     for (const v1::TensorUse& b : program.tensors()) {
       if (&a == &b || a.memory() != b.memory()) continue;
-      const bool at_one_time = a.first_layer() <= b.last_layer() &&
+      // Layers of one launch have the same steps, and are done in their order.
+      const bool at_one_time = a.first_step() <= b.last_step() &&
+                               b.first_step() <= a.last_step() &&
+                               a.first_layer() <= b.last_layer() &&
                                b.first_layer() <= a.last_layer();
       EXPECT_FALSE(at_one_time && a.address() < b.address() + b.bytes() &&
                    b.address() < a.address() + a.bytes())

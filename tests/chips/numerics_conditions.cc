@@ -237,14 +237,14 @@ void GiveOddScale(const Pattern&, Graph& graph, Rng& rng) {
       1.0f + 0.125f * static_cast<float>(rng.InRange(1, 7));
 }
 
-// More than one sum of 24 bits holds, of any weights.
+// More than one sum of 24 bits holds, of random weights.
 void EnlargeSum(const Pattern& pattern, LayerSizes& sizes) {
   Shrink(sizes);
   if (pattern.ops(0) == "conv2d") {
-    sizes.c = 1030;
+    sizes.c = 2100;
     return;
   }
-  sizes.window.kernel[0] = 257;
+  sizes.window.kernel[0] = 512;
   sizes.window.kernel[1] = 256;
   PadToFit(sizes.window);
 }

@@ -11,8 +11,11 @@ import * as Timeline from "./timeline";
 
 const LETTER = 6.9;  // Width of a label's letter in pixels.
 
+// From when to when a tensor lives, both included: layers, or steps of the program.
+type Life = (tensor: TensorUse) => [number, number];
+
 interface Scales {
-  x: (layer: number) => number;
+  x: (time: number) => number;
   y: (address: number) => number;
 }
 
@@ -35,6 +38,15 @@ function fill(use: MemoryUse): Child[] {
 const first = (tensor: TensorUse) => tensor.first_layer || 0;
 const last = (tensor: TensorUse) => tensor.last_layer || 0;
 const address = (tensor: TensorUse) => tensor.address || 0;
+const byLayer: Life = (tensor) => [first(tensor), last(tensor)];
+const byStep: Life = (tensor) => [tensor.first_step || 0, tensor.last_step || 0];
+
+// Whether two tensors have the same bytes at one time.
+function overlap(tensors: TensorUse[], life: Life) {
+  return tensors.some((a, i) => tensors.slice(i + 1).some((b) =>
+    address(a) < address(b) + (b.bytes || 0) && address(b) < address(a) + (a.bytes || 0) &&
+    life(a)[0] <= life(b)[1] && life(b)[0] <= life(a)[1]));
+}
 
 function tensorLines(view: View, tensor: TensorUse) {
   return [Format.bytes(tensor.bytes || 0),
@@ -44,9 +56,10 @@ function tensorLines(view: View, tensor: TensorUse) {
       : `from ${view.layerName(first(tensor))} to ${view.layerName(last(tensor))}`];
 }
 
-function mark(view: View, tensor: TensorUse, scales: Scales): Child[] {
-  const x = scales.x(first(tensor));
-  const width = Math.max(1, scales.x(last(tensor) + 1) - x);
+function mark(view: View, tensor: TensorUse, life: Life, scales: Scales): Child[] {
+  const [begin, end] = life(tensor);
+  const x = scales.x(begin);
+  const width = Math.max(1, scales.x(end + 1) - x);
   const y = scales.y(address(tensor) + (tensor.bytes || 0));
   const height = Math.max(1, scales.y(address(tensor)) - y);
   const name = Format.clean(tensor.name);
@@ -57,9 +70,8 @@ function mark(view: View, tensor: TensorUse, scales: Scales): Child[] {
     ...Tooltip.of(name, tensorLines(view, tensor)) }), shown];
 }
 
-function axes(view: View, scales: Scales, size: Area, low: number, high: number) {
+function axes(count: number, scales: Scales, size: Area, low: number, high: number) {
   const { left, width, height, top } = size;
-  const count = view.layers.length;
   const distance = Math.max(1, Timeline.step(count, Math.max(2, width / 60)));
   const parts: Child[] = [];
   for (let i = 0; i < count; i += distance) {
@@ -82,16 +94,22 @@ function map(view: View, name: string, tensors: TensorUse[], host: Element, widt
   const size: Area = { left: 72, top: 8, width: width - 76, height: width < 640 ? 180 : 240 };
   const low = Math.min(...tensors.map(address));
   const high = Math.max(low + 1, ...tensors.map((t) => address(t) + (t.bytes || 0)));
+  // Layers whose steps take turns seem to live at one time.
+  const steps = tensors.length < 500 && overlap(tensors, byLayer) && !overlap(tensors, byStep);
+  const life = steps ? byStep : byLayer;
+  const count = steps ? Math.max(...tensors.map((t) => byStep(t)[1])) + 1 : view.layers.length;
   const scales: Scales = {
-    x: (layer) => size.left + layer / Math.max(1, view.layers.length) * size.width,
+    x: (time) => size.left + time / Math.max(1, count) * size.width,
     y: (at) => size.top + size.height - (at - low) / (high - low) * size.height,
   };
   host.replaceChildren(drawing(width, size.top + size.height + 36,
-    `Map of ${name}: ${Format.count(tensors.length, "tensor", "tensors")} by layer and address`,
-    "memory", axes(view, scales, size, low, high),
-    tensors.map((tensor) => mark(view, tensor, scales)),
+    `Map of ${name}: ${Format.count(tensors.length, "tensor", "tensors")} by ` +
+    `${steps ? "step" : "layer"} and address`,
+    "memory", axes(count, scales, size, low, high),
+    tensors.map((tensor) => mark(view, tensor, life, scales)),
     s("text", { x: size.left + size.width / 2, y: size.top + size.height + 32,
-      class: "axis", "text-anchor": "middle" }, "layer, by number")));
+      class: "axis", "text-anchor": "middle" },
+    steps ? "step of the program, by number" : "layer, by number")));
 }
 
 function table(view: View, tensors: TensorUse[]) {
@@ -130,8 +148,8 @@ export function make(view: View) {
   if (names.length === 0) return null;
   const mapped = tensors.length > 0 && view.layers.length > 0;
   const about = mapped ? "Where tensors lie, and from which layer to which they are used: " +
-    "the report knows lifetimes by layer, so layers are equally wide. Sizes on the left count " +
-    "from the lowest address in use." : null;
+    "the report knows lifetimes by layer, so layers are equally wide; by steps of the program, " +
+    "where it does layers in turns. Sizes on the left count from the lowest address in use." : null;
   const code = sectionsText(memory.sections);
   return Panel.section("memory", "Memory", about,
     names.map((name) => one(view, name, uses.find((use) => (use.name || "") === name),

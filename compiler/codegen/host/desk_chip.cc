@@ -14,6 +14,7 @@
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/host/driver_text.h"
+#include "compiler/codegen/host/transfer_tables.h"
 #include "compiler/engines/backend.h"
 #include "compiler/ir/graph.h"
 #include "target/memories.h"
@@ -135,6 +136,11 @@ class ChipWriter {
       }
       if (step.has_register_writes()) {
         engines_.insert(step.register_writes().engine());
+      }
+      if (step.has_move() && step.move().link() >= 0 &&
+          step.move().link() < machine_.links_size()) {
+        const v1::ResolvedLink& link = machine_.links(step.move().link());
+        if (link.has_window()) engines_.insert(link.window());
       }
     }
   }
@@ -303,7 +309,10 @@ class ChipWriter {
     c.Open("void edgekiln_transfer(const struct edgekiln_move *move)");
     const bool moves = std::any_of(
         program_.steps().begin(), program_.steps().end(),
-        [](const v1::Program::Step& step) { return step.has_move(); });
+        [this](const v1::Program::Step& step) {
+          return step.has_move() &&
+                 !TransferTables(program_, machine_, p_).Starts(step.move());
+        });
     c.Line(moves ? absl::StrCat(p_, "_copy(move);") : "(void)move;");
     c.Close();
     c.Line("");

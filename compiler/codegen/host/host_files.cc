@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<CFile>> HostFiles(const v1::Program& program,
   EK_ASSIGN_OR_RETURN(const COperators operators,
                       HostOperators(program, constants, machine, prefix));
   EK_ASSIGN_OR_RETURN(std::vector<CFile> files,
-                      HostNetwork(program, operators, prefix));
+                      HostNetwork(program, operators, machine, prefix));
   EK_ASSIGN_OR_RETURN(
       std::vector<CFile> desk,
       DeskChip(program, std::ssize(constants), machine, prefix));

@@ -41,15 +41,17 @@ bool Overlap(const Binding& a, const Binding& b) {
 class NetworkSource {
  public:
   NetworkSource(const v1::Program& program, const COperators& operators,
-                const std::string& prefix)
+                const v1::Machine& machine, const std::string& prefix)
       : program_(program),
         operators_(operators),
+        machine_(machine),
         p_(prefix),
         macro_(CMacroPrefix(prefix)) {}
 
   absl::StatusOr<std::vector<CFile>> Files() {
     PlanStates();
-    EK_ASSIGN_OR_RETURN(steps_, WriteHostSteps(program_, operators_, p_));
+    EK_ASSIGN_OR_RETURN(steps_,
+                        WriteHostSteps(program_, operators_, machine_, p_));
     std::vector<CFile> files;
     files.push_back({"edgekiln_driver.h", std::string(DriverText())});
     files.push_back({p_ + ".h", Header()});
@@ -256,6 +258,7 @@ class NetworkSource {
 
   const v1::Program& program_;
   const COperators& operators_;
+  const v1::Machine& machine_;
   const std::string p_;
   const std::string macro_;
   bool waits_ = false;
@@ -268,8 +271,9 @@ class NetworkSource {
 
 absl::StatusOr<std::vector<CFile>> HostNetwork(const v1::Program& program,
                                                const COperators& operators,
+                                               const v1::Machine& machine,
                                                const std::string& prefix) {
-  return NetworkSource(program, operators, prefix).Files();
+  return NetworkSource(program, operators, machine, prefix).Files();
 }
 
 }  // namespace edgekiln::compiler

@@ -15,6 +15,7 @@
 #include "compiler/codegen/c/c_text.h"
 #include "compiler/codegen/c/identifiers.h"
 #include "compiler/codegen/host/move_loops.h"
+#include "compiler/codegen/host/transfer_tables.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -22,16 +23,18 @@ namespace {
 class StepsWriter {
  public:
   StepsWriter(const v1::Program& program, const COperators& operators,
-              const std::string& prefix)
+              const v1::Machine& machine, const std::string& prefix)
       : program_(program),
         operators_(operators),
         p_(prefix),
-        macro_(CMacroPrefix(prefix)) {}
+        macro_(CMacroPrefix(prefix)),
+        transfers_(program, machine, prefix) {}
 
   absl::StatusOr<HostSteps> Write() {
     EK_RETURN_IF_ERROR(AddSteps());
     CodeWriter c;
     Copy(c);
+    c.Raw(transfers_.Text());
     Tables(c);
     Operators(c);
     Walk(c);
@@ -45,9 +48,19 @@ class StepsWriter {
     int kind;
     int64_t a, b, c;
   };
-  enum Kind { kHost, kLaunch, kWait, kMove, kRecord, kWrites, kPoll, kKinds };
+  enum Kind {
+    kHost,
+    kLaunch,
+    kWait,
+    kMove,
+    kTransfer,
+    kRecord,
+    kWrites,
+    kPoll,
+    kKinds
+  };
   static constexpr const char* kNames[kKinds] = {
-      "HOST", "LAUNCH", "WAIT", "MOVE", "RECORD", "WRITES", "POLL"};
+      "HOST", "LAUNCH", "WAIT", "MOVE", "TRANSFER", "RECORD", "WRITES", "POLL"};
 
   void AddStep(Kind kind, int64_t a, int64_t b = 0, int64_t c = 0) {
     used_[kind] = true;
@@ -98,6 +111,12 @@ class StepsWriter {
       if (layout < 0 || layout >= program_.layouts_size()) {
         return absl::InvalidArgumentError("a move has no layout");
       }
+    }
+    if (transfers_.Starts(move)) {
+      EK_ASSIGN_OR_RETURN(const auto entries, transfers_.Add(move), "a move");
+      AddStep(kTransfer, entries.first, entries.second,
+              transfers_.WindowOf(move));
+      return absl::OkStatus();
     }
     const auto [shape, is_new] = shapes_.try_emplace(pair, shapes_.size());
     if (is_new) {
@@ -224,6 +243,7 @@ class StepsWriter {
     c.Line(" *   LAUNCH  stream a, commands [b, c)");
     c.Line(" *   WAIT    for engine a");
     c.Line(" *   MOVE    move a");
+    c.Line(" *   TRANSFER  transfers [a, b) of engine c");
     c.Line(" *   RECORD  all words of target a, after changes [b, c)");
     c.Line(" *   WRITES  the same of registers");
     c.Line(" *   POLL    b of engine a */");
@@ -348,6 +368,18 @@ class StepsWriter {
                "        } else {\n"
                "          edgekiln_transfer(&$_moves[s->a]);\n"
                "        }\n";
+      case kTransfer: {
+        std::string body;
+        const std::vector<int32_t> windows = transfers_.Windows();
+        for (const int32_t window : windows) {
+          absl::StrAppend(&body, "        ",
+                          windows.size() > 1
+                              ? absl::StrCat("if (s->c == ", window, "u) ")
+                              : "",
+                          "$_transfer_", window, "(s->a, s->b);\n");
+        }
+        return body;
+      }
       case kRecord:
         return absl::StrCat(
             kChange,
@@ -391,14 +423,16 @@ class StepsWriter {
   std::vector<std::pair<int64_t, uint32_t>> changes_;  // Index, new value.
   std::map<std::pair<int32_t, int32_t>, size_t> shapes_;
   std::string shape_functions_;
+  TransferTables transfers_;
 };
 
 }  // namespace
 
 absl::StatusOr<HostSteps> WriteHostSteps(const v1::Program& program,
                                          const COperators& operators,
+                                         const v1::Machine& machine,
                                          const std::string& prefix) {
-  return StepsWriter(program, operators, prefix).Write();
+  return StepsWriter(program, operators, machine, prefix).Write();
 }
 
 }  // namespace edgekiln::compiler

@@ -61,7 +61,7 @@ struct Weights {
   uint32_t words = 0;
 };
 
-// All 12 registers of the window.
+// All registers of the window that jobs write: 12, and the start.
 void Start(RecordProgramBuilder& b, uint32_t record, const Weights& convolution,
            const Weights& dense, Words first, int32_t layer) {
   b.Write(record, Record(std::move(first)),
@@ -75,7 +75,8 @@ void Start(RecordProgramBuilder& b, uint32_t record, const Weights& convolution,
            {0x5c, 0},
            {0x60, record + 256},
            {0x64, 16},
-           {0x84, 1}},
+           {0x84, 1},
+           {0xa0, 0}},
           layer);
 }
 
@@ -161,7 +162,7 @@ std::string Quarters() { return Bytes({77, 81, 87, 98, -2, -3, -4, -7}); }
 
 //   the host reverses 32 bytes in 7.5 each       240  load
 //   32 bytes are a granule                        32  load
-//   12 writes, 80 words, and 330 - 93 besides    329  conv
+//   13 writes, 80 words, and 330 - 94 besides    329  conv
 //   the job                                      448  conv
 //   a granule                                     32  conv
 //   8 bytes of 7.5                                60  conv

@@ -157,6 +157,15 @@ class Engine final : public NaiveEngine {
   bool Start() {
     job_ = {};
     NaiveJob& job = job_;
+    if (jobs_.has_transfers()) {
+      NaiveValues told;
+      for (const Jobs::Field& field : jobs_.transfers().fields()) {
+        const auto value = Evaluate(field.value_expr(), held_);
+        if (!value) return Fail("a field of transfers");
+        told[field.variable()] = *value;
+      }
+      if (told["transfer"] != 0) return Transfer(told);
+    }
     if (jobs_.has_record() && !ReadRecord()) return false;
     if (!DecodeVariables(job.v)) return Fail("a field");
     const Jobs::Job* described = nullptr;
@@ -185,6 +194,56 @@ class Engine final : public NaiveEngine {
     if (!computes_) return true;
     error_ = ComputeNaive(job, memories_);
     return error_.empty();
+  }
+
+  // Section 7, byte by byte.
+  bool Transfer(NaiveValues& told) {
+    if (stored_) return Fail("a record for a transfer");
+    if (told["bytes"] < 1 || told["bytes"] > kMaxSize) return Fail("bytes");
+    const int64_t group = std::max(jobs_.transfers().reversed_bytes(), 1);
+    std::string* memory[2] = {};
+    std::vector<int64_t> places[2];
+    for (const int to : {0, 1}) {
+      const int64_t m = told[to == 0 ? "from_memory" : "to_memory"];
+      const int64_t address = told[to == 0 ? "from_addr" : "to_addr"];
+      if (!IsJoined(m, to == 1)) return Fail("a transfer from nowhere");
+      if (address < 0 || address > 1LL << 32) return Fail("an address");
+      const auto base = static_cast<int64_t>(
+          machine_.memories(static_cast<int>(m)).base_address());
+      memory[to] = memories_.at(static_cast<size_t>(m));
+      const auto size = static_cast<int64_t>(memory[to]->size());
+      for (int64_t i = 0; i < told["bytes"]; ++i) {
+        const int64_t at = (address + i) / group * group +
+                           (group - 1 - (address + i) % group) - base;
+        if (at < 0 || at >= size) return Fail("a transfer leaves memory");
+        places[to].push_back(at);
+      }
+    }
+    if (memory[0] == memory[1]) {
+      for (const int64_t at : places[1]) {
+        const bool read = std::find(places[0].begin(), places[0].end(), at) !=
+                          places[0].end();
+        if (read) return Fail("a transfer writes what it reads");
+      }
+    }
+    for (size_t i = 0; computes_ && i < places[0].size(); ++i) {
+      (*memory[1])[places[1][i]] = (*memory[0])[places[0][i]];
+    }
+    return true;
+  }
+
+  // Whether the link in the window reads, or writes, the memory.
+  bool IsJoined(int64_t memory, bool writes) const {
+    for (const v1::ResolvedLink& link : machine_.links()) {
+      if (!link.has_window() ||
+          &machine_.engines(link.window()).jobs() != &jobs_) {
+        continue;
+      }
+      for (const int32_t joined : writes ? link.to() : link.from()) {
+        if (joined == memory) return true;
+      }
+    }
+    return false;
   }
 
   bool DecodeVariables(NaiveValues& v) {

@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "simfarm/conformance/register_job/naive_engine.h"
+#include "target/expression.h"
 #include "target/host_cost.h"
 #include "target/move_cost.h"
 
@@ -313,9 +315,17 @@ class Inference {
       Touch(kHostIndex, move.to().memory(), target, /*writes=*/true);
     }
     if (!Fine()) return;
-    for (size_t i = 0; i < source.size(); ++i) {
-      memories_[move.to().memory()].bytes[target[i]] =
-          memories_[move.from().memory()].bytes[source[i]];
+    if (move.link() >= 0 && machine_.links(move.link()).has_window() &&
+        machine_.engines(machine_.links(move.link()).window())
+            .jobs()
+            .has_transfers()) {
+      Transfer(move, source, target);
+      if (!Fine()) return;
+    } else {
+      for (size_t i = 0; i < source.size(); ++i) {
+        memories_[move.to().memory()].bytes[target[i]] =
+            memories_[move.from().memory()].bytes[source[i]];
+      }
     }
     const auto cycles =
         move.link() < 0
@@ -332,6 +342,69 @@ class Inference {
     if (machine_.memories(move.to().memory()).host_reaches()) {
       outcome_.bytes_written += bytes;
     }
+  }
+
+  // By the registers of the window: as many bytes at once as follow each other
+  // in both places. Which transfers a move has is docs/design/0022's business.
+  void Transfer(const v1::Program::Move& move, const Addresses& source,
+                const Addresses& target) {
+    const int32_t window = machine_.links(move.link()).window();
+    const v1::RegisterJobs& jobs = machine_.engines(window).jobs();
+    const auto flip = static_cast<uint64_t>(
+        std::max(jobs.transfers().reversed_bytes(), 1) - 1);
+    const auto address = [&](const v1::Location& location, uint64_t at) {
+      return (machine_.memories(location.memory()).base_address() + at) ^ flip;
+    };
+    std::vector<std::pair<uint64_t, uint64_t>> bytes;
+    for (size_t i = 0; i < source.size(); ++i) {
+      bytes.emplace_back(address(move.from(), source[i]),
+                         address(move.to(), target[i]));
+    }
+    std::sort(bytes.begin(), bytes.end());
+    for (size_t begin = 0, end = 0; begin < bytes.size() && Fine();
+         begin = end) {
+      end = begin + 1;
+      while (end < bytes.size() &&
+             bytes[end].first == bytes[end - 1].first + 1 &&
+             bytes[end].second == bytes[end - 1].second + 1) {
+        ++end;
+      }
+      const std::vector<std::string> names = {"from_memory", "to_memory",
+                                              "from_addr", "to_addr", "bytes"};
+      const std::vector<int64_t> values = {
+          move.from().memory(), move.to().memory(),
+          static_cast<int64_t>(bytes[begin].first),
+          static_cast<int64_t>(bytes[begin].second),
+          static_cast<int64_t>(end - begin)};
+      Start(window, names, values);
+    }
+  }
+
+  void Start(int32_t window, const std::vector<std::string>& names,
+             const std::vector<int64_t>& values) {
+    const v1::RegisterJobs& jobs = machine_.engines(window).jobs();
+    NaiveEngine& registers = *engines_.at(window).registers;
+    std::vector<target::Constant> constants;
+    for (const v1::Setting& setting : machine_.parameters()) {
+      constants.push_back({setting.name(), setting.value()});
+    }
+    for (const auto& write : jobs.transfers().writes()) {
+      const auto told =
+          target::Expression::Compile(write.value_expr(), constants, names);
+      ASSERT_TRUE(told.ok()) << told.status();
+      const auto value = told->Evaluate(values);
+      ASSERT_TRUE(value.ok()) << value.status();
+      for (const auto& reg : jobs.registers()) {
+        if (reg.name() == write.register_name() &&
+            !registers.Write(reg.offset(), static_cast<uint32_t>(*value))) {
+          return Fail(registers.error());
+        }
+      }
+    }
+    if (!registers.Write(jobs.start_offset(), jobs.start_value())) {
+      return Fail(registers.error());
+    }
+    if (registers.left() != 0) Fail("a transfer starts a job");
   }
 
   void Write(const v1::Program::RegisterWrites& writes) {
@@ -353,7 +426,12 @@ class Inference {
       if (!engine.registers->Write(write.offset(), write.value())) {
         return Fail(engine.registers->error());
       }
-      if (engine.registers->left() == 0) continue;
+      if (engine.registers->left() == 0) {
+        if (write.offset() == description.jobs().start_offset()) {
+          return Fail("register writes start a transfer");
+        }
+        continue;
+      }
       engine.layer = writes.layer();
       if (engine.registers->left() > kMaxJobCycles) {
         outcome_.too_long = true;

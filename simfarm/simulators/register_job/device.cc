@@ -87,8 +87,8 @@ class Device : public MmioDevice {
                         RegisterAt(offset),
                         absl::StrCat(view_.jobs().start_value()));
       }
-      EK_ASSIGN_OR_RETURN(const int64_t cycles, Start());
-      busy_ = true;
+      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles, Start());
+      busy_ = cycles.has_value();
       return cycles;
     }
     const int32_t position = view_.FindRegister(offset);
@@ -123,7 +123,22 @@ class Device : public MmioDevice {
                                        view_.jobs().registers(position).name());
   }
 
-  absl::StatusOr<int64_t> Start() {
+  // Cycles of a job; nothing of a transfer, which is over at once.
+  absl::StatusOr<std::optional<int64_t>> Start() {
+    if (view_.transfers() != nullptr) {
+      const auto transfer = view_.transfers()->Decode(held_);
+      if (!transfer.ok()) return TransferError(transfer.status());
+      if (transfer->has_value()) {
+        if (record_) {
+          return JobError(
+              "the host stored a record, but the registers tell a "
+              "transfer",
+              "start of a transfer");
+        }
+        EK_RETURN_IF_ERROR(Transfer(**transfer));
+        return std::nullopt;
+      }
+    }
     if (view_.record_memory() >= 0) EK_RETURN_IF_ERROR(ReadRecord());
     const auto variables = view_.Decode(held_);
     if (!variables.ok()) {
@@ -136,6 +151,74 @@ class Device : public MmioDevice {
     EK_RETURN_IF_ERROR(TellAccesses(job));
     if (mode_ != RunMode::kCheckOnly) EK_RETURN_IF_ERROR(Run(job));
     return job.cycles;
+  }
+
+  static absl::Status TransferError(const absl::Status& status) {
+    return JobError(std::string(status.message()), "start of a transfer");
+  }
+
+  // The host's, as far as races are concerned.
+  absl::Status Transfer(const target::Transfer& transfer) {
+    for (const int64_t address : {transfer.from_addr, transfer.to_addr}) {
+      if (address < 0 || address > target::kMaxJobAddress) {
+        return JobError(absl::StrCat("an address is ", address),
+                        "start of a transfer");
+      }
+    }
+    if (transfer.bytes > target::kMaxJobAddress) {
+      return JobError(absl::StrCat("a transfer of ", transfer.bytes, " bytes"),
+                      "start of a transfer",
+                      absl::StrCat(target::kMaxJobAddress, " bytes"));
+    }
+    EK_RETURN_IF_ERROR(TouchTransferred(/*writes=*/false, transfer.from_memory,
+                                        transfer.from_addr, transfer.bytes));
+    EK_RETURN_IF_ERROR(TouchTransferred(/*writes=*/true, transfer.to_memory,
+                                        transfer.to_addr, transfer.bytes));
+    if (transfer.from_memory == transfer.to_memory &&
+        transfer.from_addr < transfer.to_addr + transfer.bytes &&
+        transfer.to_addr < transfer.from_addr + transfer.bytes) {
+      return JobError("a transfer writes what it reads", "start of a transfer");
+    }
+    if (mode_ == RunMode::kCheckOnly) return absl::OkStatus();
+    const target::RegisterTransfers& how = *view_.transfers();
+    const int64_t source = how.Place(transfer.from_addr);
+    const int64_t target = how.Place(transfer.to_addr);
+    const uint8_t* const from = chip_.FindIn(transfer.from_memory, source, 1);
+    uint8_t* const to = chip_.FindIn(transfer.to_memory, target, 1);
+    for (int64_t i = 0; i < transfer.bytes; ++i) {
+      to[how.Place(transfer.to_addr + i) - target] =
+          from[how.Place(transfer.from_addr + i) - source];
+    }
+    return absl::OkStatus();
+  }
+
+  // Of groups of reversed bytes the first and the last may be taken partly.
+  absl::Status TouchTransferred(bool writes, int32_t memory, int64_t address,
+                                int64_t bytes) {
+    const int64_t group = view_.transfers()->reversed_bytes();
+    const int64_t end = address + bytes;
+    const auto touch = [&](int64_t at, int64_t count) -> absl::Status {
+      AccessFault fault;
+      const auto place = static_cast<uint64_t>(at);
+      const bool fine = writes
+                            ? chip_.WriteIn(kHost, memory, place, count, &fault)
+                            : chip_.ReadIn(kHost, memory, place, count, &fault);
+      if (fine) return absl::OkStatus();
+      return JobError(
+          chip_.What(fault),
+          absl::StrCat("transfer, ", chip_.NameIn(memory, place + fault.at)));
+    };
+    while (address < end) {
+      if (address % group == 0 && end - address >= group) {
+        const int64_t whole = (end - address) / group * group;
+        EK_RETURN_IF_ERROR(touch(address, whole));
+        address += whole;
+      } else {
+        EK_RETURN_IF_ERROR(touch(view_.transfers()->Place(address), 1));
+        ++address;
+      }
+    }
+    return absl::OkStatus();
   }
 
   // What the engine reads of the record is what the host stored just before:

@@ -100,6 +100,7 @@ absl::Status AddRegisters(const v1::Machine& machine, const Jobs& jobs,
                           const Jobs::Job& job, absl::string_view op,
                           std::vector<Condition>& conditions) {
   for (const Jobs::Register& reg : jobs.registers()) {
+    if (reg.value_expr().empty()) continue;  // No job writes it.
     EK_ASSIGN_OR_RETURN(const std::string value,
                         UncutExpression(machine, reg.value_expr(), job, op));
     if (value.empty()) continue;
