@@ -36,6 +36,7 @@ TEST_P(FirmwareOpsTest, EveryOpOnEveryTypeEqualsTheInterpreter) {
   constexpr int kOpsPerGraph = 40;
   const auto graphs = compiler::GraphsOfAllCases(kOpsPerGraph, seed);
   ASSERT_TRUE(graphs.ok()) << graphs.status();
+  RecordProperty("graphs", static_cast<int>(graphs->size() / step));
   for (size_t i = 0; i < graphs->size(); i += step) {
     SCOPED_TRACE(absl::StrCat("graph ", i));
     // Outputs of many ops keep the graph's order: UMA has no say there.
@@ -56,7 +57,9 @@ std::vector<Graphs> AllGraphs() {
   std::vector<Graphs> graphs;
   for (const char* core : {"rv32im", "rv32imc", "rv32imf"}) {
     for (const v1::CompilerFamily family : {v1::GCC, v1::CLANG}) {
-      graphs.push_back({core, family, (graphs.size() + 1) * 50'000, 1});
+      for (int i = 0; i < 2; ++i) {
+        graphs.push_back({core, family, (graphs.size() + 1) * 50'000, 1});
+      }
     }
   }
   return graphs;
@@ -66,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(All, FirmwareOpsTest, testing::ValuesIn(AllGraphs()),
                          [](const testing::TestParamInfo<Graphs>& info) {
                            return absl::StrCat(
                                info.param.core, "_",
-                               v1::CompilerFamily_Name(info.param.family));
+                               v1::CompilerFamily_Name(info.param.family), "_",
+                               info.param.seed);
                          });
 
 // There is nothing beside code in flash, whatever length the code has.
