@@ -1,10 +1,9 @@
 #ifndef EK_SERVER_LONG_LEASE_H_
 #define EK_SERVER_LONG_LEASE_H_
 
-// A lease that takes long gives way to shorter ones, so that nobody waits for
-// the end of somebody else's simulation: its process to others that want a
-// processor, and its slot, which the daemon gives to one lease more. Shared by
-// daemon and workers (docs/design/0033-long-leases.md).
+// A lease that takes long lends its slot, so that nobody waits for the end of
+// somebody else's simulation: the daemon gives its worker one lease more.
+// Shared by daemon and workers (docs/design/0033-long-leases.md).
 
 #include <algorithm>
 #include <cstdint>

@@ -104,7 +104,7 @@ absl::Status ChildProcess::Start() {
   close(ends[1]);
   EK_RETURN_IF_ERROR(pid.status());
   pid_ = *pid;
-  if (background_) SetNice(pid_, IsBuilder(), kBackgroundNice);
+  if (background_) server::SetBackground(pid_, true);
   channel_ = std::move(channel);
   return IsBuilder() ? StartGuard() : absl::OkStatus();
 }
@@ -112,15 +112,7 @@ absl::Status ChildProcess::Start() {
 void ChildProcess::SetBackground(bool background) {
   if (background == background_) return;
   background_ = background;
-  if (pid_ == 0) return;
-  SetNice(pid_, IsBuilder(), background ? kBackgroundNice : kStageNice);
-}
-
-void ChildProcess::SetLong(bool is_long) {
-  if (is_long == is_long_) return;
-  is_long_ = is_long;
-  if (pid_ == 0 || background_) return;
-  SetNice(pid_, IsBuilder(), is_long ? kLongNice : kStageNice);
+  if (pid_ != 0) server::SetBackground(pid_, background);
 }
 
 absl::Status ChildProcess::StartGuard() {
@@ -282,18 +274,9 @@ absl::Status ChildProcess::Supply(const v1::ChildReply::Need& need, int inputs,
 absl::StatusOr<v1::ChildReply::Result> ChildProcess::Converse(
     const v1::ChildRequest& request, const MessageChannel::Limits& limits,
     const Handlers& handlers) {
-  const absl::Duration begin = MessageChannel::Now();
-  const absl::Duration long_from = begin + options_.long_after;
-  // As its time limit stays, it gives way in the first half of it alone.
-  const absl::Duration long_until = begin + (limits.deadline - begin) / 2;
   EK_RETURN_IF_ERROR(channel_->Send(request, limits));
   while (true) {
     v1::ChildReply reply;
-    if (MessageChannel::Now() < long_until &&
-        !channel_->AwaitInput(long_from, limits)) {
-      SetLong(true);
-    }
-    if (is_long_ && !channel_->AwaitInput(long_until, limits)) SetLong(false);
     EK_RETURN_IF_ERROR(ReceiveReply(reply, *channel_, limits));
     if (reply.has_result()) return std::move(*reply.mutable_result());
     if (reply.has_progress() && handlers.progress) {
@@ -318,7 +301,6 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   cpu_wait_before_ = CpuWaitOf(pid_);
   absl::StatusOr<v1::ChildReply::Result> result =
       Converse(request, limits, handlers);
-  SetLong(false);
   if (result.ok()) {
     // Whatever our own failure was, the next stage gets a fresh process; one
     // that ran out of memory is about to end.

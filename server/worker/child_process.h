@@ -38,9 +38,6 @@ struct ChildOptions {
   std::vector<std::string> tool_folders;
   // Of one request; never more than until its deadline, rounded up to seconds.
   absl::Duration cpu_limit = absl::InfiniteDuration();
-  // A request that takes longer has less of a processor (kLongNice), until half
-  // of its time is over.
-  absl::Duration long_after = absl::InfiniteDuration();
 };
 
 // Names of builders' folders begin like that.
@@ -119,7 +116,6 @@ class ChildProcess {
   absl::Status Supply(const v1::ChildReply::Need& need, int inputs,
                       const MessageChannel::Limits& limits,
                       const InputSupply& supply);
-  void SetLong(bool is_long);
   absl::StatusOr<v1::ChildReply::Result> Converse(
       const v1::ChildRequest& request, const MessageChannel::Limits& limits,
       const Handlers& handlers);
@@ -127,7 +123,6 @@ class ChildProcess {
   const ChildOptions options_;
   pid_t pid_ = 0;
   bool background_ = false;
-  bool is_long_ = false;                   // The request under way.
   std::unique_ptr<ScratchFolder> folder_;  // A builder's.
   std::unique_ptr<BuilderGuard> guard_;    // As well.
   absl::Duration cpu_limit_;               // Of the request under way.

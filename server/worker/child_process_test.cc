@@ -97,9 +97,6 @@ TEST(ChildProcessTest, StaysWarm) {
   EXPECT_EQ(child.pid(), pid);
 }
 
-// No child has a higher priority than its worker.
-int AtLeast(int nice) { return std::max(nice, getpriority(PRIO_PROCESS, 0)); }
-
 TEST(ChildProcessTest, GivesWayWhereItIsToldTo) {
   ChildProcess child(TestChild());
   const auto priority_of_next = [&](bool background) {
@@ -107,36 +104,13 @@ TEST(ChildProcessTest, GivesWayWhereItIsToldTo) {
     EXPECT_TRUE(Do(child, Import("a")).ok());
     return getpriority(PRIO_PROCESS, static_cast<id_t>(child.pid()));
   };
-  EXPECT_EQ(priority_of_next(true), AtLeast(kBackgroundNice));
+  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
   if (MayRaisePriority()) {
-    EXPECT_EQ(priority_of_next(false), AtLeast(kStageNice));
-    EXPECT_EQ(priority_of_next(true), AtLeast(kBackgroundNice));
+    EXPECT_EQ(priority_of_next(false), kStageNice);
+    EXPECT_EQ(priority_of_next(true), kBackgroundNice);
   }
   child.Kill();
-  EXPECT_EQ(priority_of_next(true), AtLeast(kBackgroundNice));
-}
-
-TEST(ChildProcessTest, GivesWayWhileARequestTakesLong) {
-  for (const bool background : {false, true}) {
-    ChildOptions options = TestChild();
-    options.long_after = absl::Milliseconds(50);
-    ChildProcess child(options);
-    child.SetBackground(background);
-    const auto priority = [&] {
-      return getpriority(PRIO_PROCESS, static_cast<id_t>(child.pid()));
-    };
-    std::vector<int> priorities;
-    ChildProcess::Handlers handlers;
-    handlers.progress = [&](const v1::StageProgress&) {
-      priorities.push_back(priority());
-    };
-    const Work slow = Request([](auto& o) { o.mutable_calibrate(); });
-    ASSERT_TRUE(child.Execute(slow.request, "calibrate", {}, handlers).ok());
-    ASSERT_FALSE(priorities.empty());
-    EXPECT_EQ(priorities[0], AtLeast(background ? kBackgroundNice : kLongNice));
-    if (!MayRaisePriority()) continue;
-    EXPECT_EQ(priority(), AtLeast(background ? kBackgroundNice : kStageNice));
-  }
+  EXPECT_EQ(priority_of_next(true), kBackgroundNice);
 }
 
 TEST(ChildProcessTest, UserErrorsAreResults) {

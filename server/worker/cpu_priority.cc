@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <system_error>
 #include <thread>
 
@@ -22,10 +21,9 @@ bool MayRaisePriority() {
   return may;
 }
 
-void SetNice(pid_t pid, bool leads_group, int nice) {
-  (void)setpriority(leads_group ? PRIO_PGRP : PRIO_PROCESS,
-                    static_cast<id_t>(pid),
-                    std::max(nice, getpriority(PRIO_PROCESS, 0)));
+void SetBackground(pid_t pid, bool background) {
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(pid),
+                    background ? kBackgroundNice : kStageNice);
 }
 
 }  // namespace edgekiln::server

@@ -10,17 +10,15 @@ namespace edgekiln::server {
 // for a moment.
 bool MayRaisePriority();
 
-// Of processes that execute stages: 0 is normal, 19 the lowest. Of a processor
-// that all of them want, one whose stage takes long (server/long_lease.h) gets
-// a third of what the first gets, and one of the background a tenth.
+// Of processes that execute stages: 0 is normal, 19 the lowest. The second one
+// gets a tenth of what the first gets of a processor that both want.
 inline constexpr int kStageNice = 5;
-inline constexpr int kLongNice = 10;
 inline constexpr int kBackgroundNice = 15;
 
-// Of a process with one thread, or of all processes of the group that it leads;
-// never a higher priority than that of the calling thread. No error: it is only
-// slower, or others are.
-void SetNice(pid_t pid, bool leads_group, int nice);
+// Has the process, which has one thread and executes stages, give way to others
+// that want a processor, or no longer. No error: it is only slower, or others
+// are.
+void SetBackground(pid_t pid, bool background);
 
 }  // namespace edgekiln::server
 

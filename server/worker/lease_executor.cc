@@ -81,11 +81,6 @@ Outputs TakeOutputs(v1::ChildReply::Result& reply) {
   return outputs;
 }
 
-ChildOptions WithPriorities(ChildOptions options, bool may_raise_priority) {
-  if (may_raise_priority) options.long_after = kLongLease;
-  return options;
-}
-
 // What a lease moved through this process, from which on it pays to give the
 // memory back: the C library would keep the freed buffers of every thread.
 constexpr int64_t kLargeLeaseBytes = int64_t{16} << 20;
@@ -157,9 +152,9 @@ LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
     : num_slots_(slots),
       num_spare_slots_(
           SpareSlots(slots, child.memory_limit_bytes, memory_budget_bytes)),
+      child_options_(std::move(child)),
       compilers_(compilers),
       may_raise_priority_(MayRaisePriority()),
-      child_options_(WithPriorities(std::move(child), may_raise_priority_)),
       memory_shares_(ShareMemory(memory_budget_bytes,
                                  child_options_.memory_limit_bytes,
                                  slots + num_spare_slots_)),

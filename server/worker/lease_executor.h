@@ -79,11 +79,10 @@ class LeaseExecutor {
 
   const int num_slots_;  // Without spare ones.
   const int num_spare_slots_;
-  CurrentCompilers* const compilers_;
-  // Else a slot that has executed a BATCH lease, or a long one, would stay
-  // slow.
-  const bool may_raise_priority_;
   const ChildOptions child_options_;
+  CurrentCompilers* const compilers_;
+  // Else a slot that has executed a BATCH lease would stay slow.
+  const bool may_raise_priority_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;

@@ -84,12 +84,6 @@ absl::Status MessageChannel::Read(char* data, size_t size,
   return absl::OkStatus();
 }
 
-bool MessageChannel::AwaitInput(absl::Duration until, const Limits& limits) {
-  return until >= limits.deadline ||
-         !absl::IsDeadlineExceeded(
-             Await(POLLIN, {.deadline = until, .cancel_fd = limits.cancel_fd}));
-}
-
 absl::Status MessageChannel::Send(const google::protobuf::MessageLite& message,
                                   const Limits& limits) {
   const uint64_t size = message.ByteSizeLong();

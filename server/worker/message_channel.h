@@ -37,9 +37,6 @@ class MessageChannel {
                     const Limits& limits);
   absl::Status Receive(google::protobuf::MessageLite& message,
                        const Limits& limits);
-  // Waits until there is something to receive, or an error of Receive(). False:
-  // nothing until then.
-  bool AwaitInput(absl::Duration until, const Limits& limits);
   // Of any size. Nothing is copied on the way but by the system.
   absl::Status SendBytes(absl::string_view bytes, const Limits& limits);
   // `size` is what the receiver knows it to be: INTERNAL for another one.
