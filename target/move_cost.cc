@@ -296,10 +296,6 @@ class TransferCounter {
   int64_t granules_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 // The bytes of the array.
 absl::StatusOr<int64_t> CheckPair(const v1::Layout& from,
                                   const v1::Layout& to) {

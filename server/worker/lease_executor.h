@@ -32,10 +32,9 @@ class LeaseExecutor {
  public:
   // `blobs` and `compilers` must outlive the executor. All slots, spare ones
   // included (server/long_lease.h), together use no more memory than the budget
-  // (0: no matter how much). Firmware is built
-  // with those compilers, by a builder (child_process.h); null: with any. Where
-  // one is not there, or no longer, `sink` gets a Hello with those that are,
-  // before the result.
+  // (0: no matter how much). Firmware is built with those compilers, by a
+  // builder (child_process.h); null: with any. Where one is not there, or no
+  // longer, `sink` gets a Hello with those that are, before the result.
   LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
                 int64_t memory_budget_bytes = 0,
                 CurrentCompilers* compilers = nullptr);

@@ -345,7 +345,7 @@ class Inference {
   }
 
   // By the registers of the window: as many bytes at once as follow each other
-  // in both places. Which transfers a move has is docs/design/0022's business.
+  // in both places. docs/design/0022 defines which transfers a move has.
   void Transfer(const v1::Program::Move& move, const Addresses& source,
                 const Addresses& target) {
     const int32_t window = machine_.links(move.link()).window();
