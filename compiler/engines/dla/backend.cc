@@ -145,7 +145,7 @@ class DlaBackend final : public EngineBackend {
                                                       decisions.sram_bytes()));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const SubgraphPlan decided,
-                        PlanFromProto(input, plan, decisions));
+                        PlanFromProto(chip, input, plan, decisions));
     SystemMap system;
     system.tensors = *memory.tensors;
     system.ram = memory.ram;

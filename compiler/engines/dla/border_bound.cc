@@ -90,7 +90,7 @@ class Borders {
 
   void FindChains() {
     chains_.emplace(chip_, input_, fewest_cycles_);
-    for (const int64_t size : SizesForChains(chip_.sram_bytes())) {
+    for (const int64_t size : AllSizesForChains(chip_.sram_bytes())) {
       chains_->SetSize(size);
       if (!chains_->MayChain()) continue;
       for (size_t k = 0; k < order_.size(); ++k) {

@@ -10,7 +10,7 @@ namespace {
 
 // Tilings of one layer at the ends. Layers that compute for long have many that
 // are nearly alike.
-constexpr int kMostLookedAt = 96;
+constexpr int kMostLookedAt = 2048;
 
 }  // namespace
 

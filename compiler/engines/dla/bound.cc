@@ -173,7 +173,7 @@ std::vector<bool> MayBeChained(const Chip& chip, const SubgraphInput& input,
                                bool chains) {
   std::vector<bool> chained(input.layers.size(), false);
   if (!chains) return chained;
-  for (const int64_t size : SizesForChains(chip.sram_bytes())) {
+  for (const int64_t size : AllSizesForChains(chip.sram_bytes())) {
     const std::vector<bool> some = LayersToChain(chip, input, computing, size);
     for (size_t l = 0; l < some.size(); ++l) chained[l] = chained[l] || some[l];
   }
@@ -212,9 +212,12 @@ absl::StatusOr<int64_t> WithEnds(const Chip& chip, const SubgraphInput& input,
     left += computing[l];
   }
   if (order.empty()) return 0;
-  // The layer whose end is the latest, if what it reads ends there.
+  // The layer whose end is the latest, if what it reads ends there, and the one
+  // whose end is, if it computes after that.
   size_t busiest = 0;
+  size_t longest = 0;
   int64_t latest = 0;
+  int64_t latest_computing = 0;
   int64_t read = 0;
   int64_t after = left;
   for (size_t k = 0; k < order.size(); ++k) {
@@ -223,6 +226,10 @@ absl::StatusOr<int64_t> WithEnds(const Chip& chip, const SubgraphInput& input,
     if (read + after > latest) {
       latest = read + after;
       busiest = k;
+    }
+    if (read + computing[order[k]] + after > latest_computing) {
+      latest_computing = read + computing[order[k]] + after;
+      longest = k;
     }
   }
   absl::flat_hash_set<TensorId> made;
@@ -238,7 +245,8 @@ absl::StatusOr<int64_t> WithEnds(const Chip& chip, const SubgraphInput& input,
     int64_t end = now + computing[l] + written;
     if (is_first) end += moves[l].reads * transfer;
     const bool in_chain = chained[l] || (k > 0 && chained[order[k - 1]]);
-    if ((is_first || is_last || k == busiest) && !in_chain) {
+    const bool may_end_late = k == busiest || k == longest;
+    if ((is_first || is_last || may_end_late) && !in_chain) {
       EndsQuery query;
       query.residency.input = made.contains(input.storage[layer.input]);
       query.residency.input2 = layer.has_second_input() &&

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
 #include "compiler/engines/dla/border_bound.h"
+#include "compiler/engines/dla/plan_timing.h"
 #include "compiler/engines/dla/planner.h"
+#include "compiler/engines/dla/tiling_costs.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
 
@@ -121,6 +124,125 @@ TEST(BoundTest, NoPlanIsFaster) {
   ASSERT_GT(planned, 150);
   EXPECT_GT(chained, 5);
   EXPECT_LT(sum_of_gaps / planned, 0.5);
+}
+
+// All tilings of a layer, with the most buffers and with one of each operand.
+std::vector<Tiling> AllTilings(const Chip& chip, const Layer& layer) {
+  const TilingCosts costs(chip, layer, {});
+  std::vector<Tiling> tilings;
+  Candidate c;
+  for (c.rows = 0; c.rows < costs.rows().size(); ++c.rows) {
+    for (c.columns = 0; c.columns < costs.columns().size(); ++c.columns) {
+      for (c.channels = 0; c.channels < costs.channels().size(); ++c.channels) {
+        for (c.inputs = 0; c.inputs < costs.inputs().size(); ++c.inputs) {
+          if (!costs.SumsFit(c)) continue;
+          for (const int how : {0, 1, 2, 3}) {
+            c.order = (how & 1) != 0 ? TileOrder::kPixelsOuter
+                                     : TileOrder::kChannelsOuter;
+            c.whole_input = (how & 2) != 0;
+            Tiling tiling = costs.TilingOf(c);
+            tilings.push_back(tiling);
+            tiling.double_input = true;
+            tiling.double_block = true;
+            tiling.double_output = true;
+            tilings.push_back(tiling);
+          }
+        }
+      }
+    }
+  }
+  return tilings;
+}
+
+// The fewest cycles of a plan, by trying to run loads ahead and not to.
+std::optional<int64_t> CyclesOf(const Chip& chip, const SubgraphInput& input,
+                                const SubgraphPlan& plan) {
+  Schedule scratch;
+  int64_t commands = 0;
+  const auto timed =
+      RunAhead(chip, input.storage, plan, chip.sram_bytes(), scratch, commands);
+  if (!timed.ok() || !*timed) return std::nullopt;
+  return (*timed)->cycles;
+}
+
+SubgraphPlan EmptyPlan(const SubgraphInput& input) {
+  SubgraphPlan plan;
+  plan.layers = input.layers;
+  plan.external = input.external;
+  plan.tilings.resize(input.layers.size());
+  return plan;
+}
+
+TEST(BoundTest, NoTilingOfASmallLayerIsFaster) {
+  Rng rng(33);
+  Graph graph;
+  graph.tensors.resize(8);
+  graph.ops.resize(8);
+  int64_t best_cycles = 0;
+  int64_t plan_cycles = 0;
+  int layers = 0;
+  for (int round = 0; layers < 16; ++round) {
+    const Chip chip = TestChip(round % 2 == 0, rng.InRange(300, 6000),
+                               round % 4 < 2 ? "" : RandomCosts(rng));
+    const SubgraphInput input = RandomNet(rng, 1, /*tall=*/false, graph);
+    const auto plan = PlanSubgraph(chip, input, {});
+    if (!plan.ok()) continue;  // Too little SRAM.
+    const std::vector<Tiling> tilings = AllTilings(chip, input.layers[0]);
+    if (tilings.size() > 600) continue;
+    ++layers;
+    SubgraphPlan tried = EmptyPlan(input);
+    std::optional<int64_t> best;
+    for (const Tiling& tiling : tilings) {
+      tried.tilings[0] = tiling;
+      const std::optional<int64_t> cycles = CyclesOf(chip, input, tried);
+      if (cycles && (!best || *cycles < *best)) best = cycles;
+    }
+    // Where nothing of these fits, the plan is one that overlaps nothing.
+    if (!best) continue;
+    EXPECT_LE(plan->bound_cycles, *best) << "round " << round;
+    best_cycles += *best;
+    plan_cycles += plan->cycles;
+  }
+  // Plans are chosen by estimates.
+  EXPECT_LE(plan_cycles, best_cycles + best_cycles / 10);
+}
+
+TEST(BoundTest, NoScheduleOfThreeLayersIsFaster) {
+  Rng rng(34);
+  Graph graph;
+  graph.tensors.resize(8);
+  graph.ops.resize(8);
+  int schedules = 0;
+  int chained = 0;
+  for (int round = 0; round < 30; ++round) {
+    const Chip chip = TestChip(round % 2 == 0, rng.InRange(800, 8000),
+                               round % 4 < 2 ? "" : RandomCosts(rng));
+    const SubgraphInput input = RandomNet(rng, 3, round % 3 > 0, graph);
+    const auto plan = PlanSubgraph(chip, input, {});
+    if (!plan.ok()) continue;  // Too little SRAM.
+    std::vector<std::vector<Tiling>> tilings;
+    for (const Layer& layer : input.layers) {
+      tilings.push_back(AllTilings(chip, layer));
+    }
+    for (int i = 0; i < 50; ++i) {
+      SubgraphPlan tried = i % 2 == 0 ? EmptyPlan(input) : plan->plan;
+      for (size_t l = 0; l < input.layers.size(); ++l) {
+        if (i % 2 != 0 && rng.InRange(0, 2) > 0) continue;
+        tried.tilings[l] =
+            tilings[l][rng.InRange(0, std::ssize(tilings[l]) - 1)];
+        if (i % 2 == 0 && l < 2 && rng.InRange(0, 1) == 0) {
+          tried.resident.insert(input.storage[input.layers[l].output]);
+        }
+      }
+      const std::optional<int64_t> cycles = CyclesOf(chip, input, tried);
+      if (!cycles) continue;
+      ++schedules;
+      if (!tried.chains.empty()) ++chained;
+      EXPECT_LE(plan->bound_cycles, *cycles) << "round " << round;
+    }
+  }
+  EXPECT_GT(schedules, 300);
+  EXPECT_GT(chained, 10);
 }
 
 TEST(BoundTest, BlocksThatDoNotFitHaveToBeRead) {

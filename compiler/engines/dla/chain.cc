@@ -53,37 +53,81 @@ int64_t PiecesOf(absl::Span<const Layer> layers, const Chain& chain) {
   return CeilDiv(layers[chain.last].out.h, chain.rows);
 }
 
-std::vector<Rows> RowsOfPiece(absl::Span<const Layer> layers,
-                              const Chain& chain, int64_t piece) {
+std::vector<PieceRows> PiecesOfChain(absl::Span<const Layer> layers,
+                                     const Chain& chain) {
   const size_t count = chain.last - chain.first + 1;
-  const bool is_last = piece + 1 == PiecesOf(layers, chain);
-  std::vector<Rows> rows(count + 1);
-  rows[count] = {piece * chain.rows,
-                 std::min((piece + 1) * chain.rows, layers[chain.last].out.h)};
-  for (size_t k = count; k-- > 0;) {
-    const Layer& layer = layers[chain.first + k];
-    rows[k] = InputRows(layer, rows[k + 1]);
-    if (k == 0) break;
-    // Rows before the first window and after the last one are made, too.
-    if (piece == 0) rows[k].begin = 0;
-    if (is_last) rows[k].end = layer.in.h;
+  const int64_t pieces = PiecesOf(layers, chain);
+  std::vector<PieceRows> all(pieces);
+  std::vector<int64_t> made_up_to(count + 1, 0);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const bool is_last = piece + 1 == pieces;
+    PieceRows& rows = all[piece];
+    rows.held.resize(count + 1);
+    rows.made.resize(count + 1);
+    rows.held[count] = rows.made[count] = {
+        piece * chain.rows,
+        std::min((piece + 1) * chain.rows, layers[chain.last].out.h)};
+    for (size_t k = count; k-- > 0;) {
+      const Layer& layer = layers[chain.first + k];
+      // What is read for nothing is there already.
+      rows.held[k] = rows.made[k + 1].count() > 0
+                         ? InputRows(layer, rows.made[k + 1])
+                         : Rows{made_up_to[k], made_up_to[k]};
+      rows.made[k] = rows.held[k];
+      if (k == 0) break;
+      // Rows before the first window and after the last one are made, too.
+      if (piece == 0) rows.held[k].begin = 0;
+      if (is_last) rows.held[k].end = layer.in.h;
+      rows.made[k] = rows.held[k];
+      if (chain.copies_rows) {
+        rows.made[k].begin = std::max(rows.held[k].begin, made_up_to[k]);
+      }
+    }
+    for (size_t k = 0; k <= count; ++k) {
+      made_up_to[k] = std::max(made_up_to[k], rows.made[k].end);
+    }
   }
-  return rows;
+  return all;
 }
 
 RowCounts CountRows(absl::Span<const Layer> layers, const Chain& chain) {
   RowCounts counts;
-  counts.most.resize(chain.last - chain.first + 2, 0);
-  counts.all = counts.most;
-  const int64_t pieces = PiecesOf(layers, chain);
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    const std::vector<Rows> rows = RowsOfPiece(layers, chain, piece);
-    for (size_t k = 0; k < rows.size(); ++k) {
-      counts.most[k] = std::max(counts.most[k], rows[k].count());
-      counts.all[k] += rows[k].count();
+  counts.held.resize(chain.last - chain.first + 2, 0);
+  counts.most = counts.all = counts.held;
+  const std::vector<PieceRows> pieces = PiecesOfChain(layers, chain);
+  for (size_t piece = 0; piece < pieces.size(); ++piece) {
+    const PieceRows& rows = pieces[piece];
+    for (size_t k = 0; k < rows.made.size(); ++k) {
+      counts.held[k] = std::max(counts.held[k], rows.held[k].count());
+      counts.most[k] = std::max(counts.most[k], rows.made[k].count());
+      counts.all[k] += rows.made[k].count();
+      if (piece == 0 || k == 0) continue;
+      const int64_t from = rows.held[k].begin - pieces[piece - 1].held[k].begin;
+      const int64_t copied = rows.made[k].begin - rows.held[k].begin;
+      if (from == 0 || copied == 0) continue;
+      counts.copied_bytes +=
+          copied * layers[chain.first + k - 1].out_row_bytes();
+      counts.copies += CopiesOf(from, copied);
     }
   }
   return counts;
+}
+
+Chain WithCopies(const Chip& chip, absl::Span<const Layer> layers,
+                 Chain chain) {
+  chain.copies_rows = false;
+  if (chip.position(DlaCommand::kMax) < 0) return chain;
+  const RowCounts counts = CountRows(layers, chain);
+  for (int32_t l = chain.first; l < chain.last; ++l) {
+    if (counts.all[l - chain.first + 1] > layers[l].out.h) {
+      chain.copies_rows = true;
+    }
+  }
+  return chain;
+}
+
+int64_t CopiesOf(int64_t from, int64_t rows) {
+  return from > 0 ? CeilDiv(rows, from) : 0;
 }
 
 Layer InnerPiece(const Layer& layer, int64_t rows) {

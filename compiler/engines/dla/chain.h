@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/layer.h"
 
 // Depth-first execution: a few layers that take turns, piece by piece, so that
@@ -14,13 +15,15 @@ namespace edgekiln::compiler::dla {
 
 // Neighbouring layers, each of which passes its output on to the next one. A
 // piece is some rows of the last layer's output; for it every layer computes
-// the rows that the next one needs. Rows that two pieces need are computed for
-// both: to keep them takes as much SRAM as larger pieces do.
+// the rows that the next one needs. Rows that two pieces need are moved to the
+// front of their buffer by a command, or computed for both where the chip lacks
+// it: to keep them where they are takes as much SRAM as larger pieces do.
 struct Chain {
   int32_t first = 0;  // Indices of layers; last > first.
   int32_t last = 0;
   int64_t rows =
       1;  // Of the last layer's output; the last piece may have fewer.
+  bool copies_rows = false;  // That two pieces need, instead of computing them.
   bool operator==(const Chain&) const = default;
 };
 
@@ -41,16 +44,39 @@ struct Rows {
 };
 
 int64_t PiecesOf(absl::Span<const Layer> layers, const Chain& chain);
-// The rows of a piece: of the input of the chain's first layer, then of the
-// output of each layer. All pieces together have all rows of all layers.
-std::vector<Rows> RowsOfPiece(absl::Span<const Layer> layers,
-                              const Chain& chain, int64_t piece);
-// Of all pieces, alike: the most rows of any, and how many they have together.
+
+// Of one piece: by tensor, the input of the chain's first layer, then the
+// output of each layer.
+struct PieceRows {
+  // That the next layer reads: what its buffer holds. Of the last layer's
+  // output, and of the input, those that are made or read.
+  std::vector<Rows> held;
+  // Of them, those that are computed: the last ones. May be empty, where all
+  // were there before.
+  std::vector<Rows> made;
+};
+// The pieces in order. Together they make all rows of all layers.
+std::vector<PieceRows> PiecesOfChain(absl::Span<const Layer> layers,
+                                     const Chain& chain);
+// Of all pieces, by tensor: the most rows that any holds and makes, and how
+// many they make together.
 struct RowCounts {
+  std::vector<int64_t> held;
   std::vector<int64_t> most;
   std::vector<int64_t> all;
+  int64_t copied_bytes = 0;  // Of all tensors and pieces.
+  int64_t copies = 0;        // Commands.
 };
 RowCounts CountRows(absl::Span<const Layer> layers, const Chain& chain);
+
+// The chain with rows copied where the chip can, and some piece has any to
+// copy.
+Chain WithCopies(const Chip& chip, absl::Span<const Layer> layers, Chain chain);
+
+// Rows that are moved within their buffer, before something overwrites them:
+// `rows` rows from row `from` on become those from row 0 on. One command moves
+// at most `from` rows, so that what it reads and writes does not overlap.
+int64_t CopiesOf(int64_t from, int64_t rows);
 
 // The layer as if it had so many output rows alone, and what they read where no
 // border is near.

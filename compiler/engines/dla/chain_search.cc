@@ -47,8 +47,13 @@ int64_t SharedRows(const Layer& layer) {
   return layer.vertical.Span(1) - layer.vertical.stride;
 }
 
+// Cycles that it takes to copy bytes in SRAM, at least.
+int64_t CopyCycles(const Chip& chip, int64_t bytes) {
+  return bytes / std::max<int64_t>(chip.macs_per_cycle(), 1);
+}
+
 // Cycles that it takes at least to let `maker` pass on its output: to compute
-// again what pieces share, and to read again blocks and input.
+// again, or to copy, what pieces share, and to read again blocks and input.
 int64_t LeastCostOfPassing(const Chip& chip, const Layer& maker,
                            const Layer& reader, int64_t fewest_cycles,
                            int64_t sram_bytes) {
@@ -63,9 +68,12 @@ int64_t LeastCostOfPassing(const Chip& chip, const Layer& maker,
     const int64_t more = CeilDiv(reader.out.h, rows) - 1;
     const int64_t read =
         (keeps_blocks ? 0 : blocks) + SharedRows(maker) * maker.in_row_bytes();
-    least = std::min(least,
-                     more * (SharedRows(reader) * fewest_cycles / maker.out.h +
-                             read / chip.dma_bytes_per_cycle()));
+    const int64_t shared =
+        chip.position(DlaCommand::kMax) >= 0
+            ? CopyCycles(chip, SharedRows(reader) * maker.out_row_bytes())
+            : SharedRows(reader) * fewest_cycles / maker.out.h;
+    least =
+        std::min(least, more * (shared + read / chip.dma_bytes_per_cycle()));
   }
   return least;
 }
@@ -102,6 +110,15 @@ std::vector<int64_t> SizesForChains(int64_t sram_bytes) {
     const auto low_bits =
         std::max<int>(std::bit_width(static_cast<uint64_t>(size)), 3) - 3;
     sizes.push_back(size >> low_bits << low_bits);
+  }
+  return sizes;
+}
+
+std::vector<int64_t> AllSizesForChains(int64_t sram_bytes) {
+  std::vector<int64_t> sizes = SizesForChains(sram_bytes);
+  if (sizes.empty()) return sizes;
+  for (const int64_t size : SizesForChains(sizes.back())) {
+    if (size != sizes.back()) sizes.push_back(size);
   }
   return sizes;
 }
@@ -169,8 +186,11 @@ const std::vector<ChainSearch::Shape>& ChainSearch::ShapesOf(int32_t first,
     before = shape.chain.rows;
     // Before rows are counted.
     if (InnerPiece(end, before).all_in_bytes() >= chip_.sram_bytes()) continue;
+    shape.chain = WithCopies(chip_, input_.layers, shape.chain);
     shape.pieces = PiecesOf(input_.layers, shape.chain);
     shape.rows = CountRows(input_.layers, shape.chain);
+    shape.copy_cycles = CopyCycles(chip_, shape.rows.copied_bytes);
+    shape.fewest_cycles = shape.copy_cycles;
     for (int32_t l = first; l <= last; ++l) {
       const Layer& layer = input_.layers[l];
       const size_t k = l - first + 1;
@@ -178,7 +198,7 @@ const std::vector<ChainSearch::Shape>& ChainSearch::ShapesOf(int32_t first,
           fewest_cycles_[l] * shape.rows.all[k] / layer.out.h;
       if (l == last) break;
       shape.passed_bytes +=
-          RoundUp(shape.rows.most[k] * layer.out_row_bytes(), kSlotAlignment);
+          RoundUp(shape.rows.held[k] * layer.out_row_bytes(), kSlotAlignment);
     }
     it->second.push_back(std::move(shape));
   }
@@ -189,10 +209,10 @@ std::vector<ChainSearch::Least> ChainSearch::LeastOf(int32_t first,
                                                      int32_t last) {
   std::vector<Least> ways;
   for (const Shape& shape : ShapesOf(first, last)) {
-    Least least;
+    Least least = {.cycles = shape.copy_cycles};
     for (int32_t l = first; l <= last; ++l) {
       const Layer& layer = input_.layers[l];
-      // Rows that two pieces need are computed twice.
+      // Rows that two pieces need are computed twice, unless they are copied.
       const int64_t again = shape.rows.all[l - first + 1] - layer.out.h;
       least.cycles +=
           fewest_cycles_[l] + again * MacsPerRow(layer) /
@@ -233,7 +253,11 @@ int64_t ChainSearch::LeastBytes(const Shape& shape,
 absl::StatusOr<std::optional<ChainCost>> ChainSearch::Cut(
     const Shape& shape, absl::Span<const Residency> residency,
     bool keeps_blocks, int64_t budget_bytes) {
-  ChainCost cost = {.chain = shape.chain, .tilings = {}};
+  ChainCost cost = {
+      .chain = shape.chain,
+      .tilings = {},
+      .cycles = shape.copy_cycles +
+                shape.rows.copies * chip_.IssueCycles(DlaCommand::kMax)};
   budget_bytes -= shape.passed_bytes;
   int64_t kept = 0;  // Blocks, if each took no more than its own bytes.
   for (size_t k = 0; keeps_blocks && k < residency.size(); ++k) {

@@ -30,6 +30,9 @@ std::vector<bool> LayersToChain(const Chip& chip, const SubgraphInput& input,
 // one is of a coarser kind, so that chips with more SRAM have what those with
 // the next smaller such size found.
 std::vector<int64_t> SizesForChains(int64_t sram_bytes);
+// Those, and those of a chip of the last one: whatever chains a plan for a chip
+// may have, they are for one of these.
+std::vector<int64_t> AllSizesForChains(int64_t sram_bytes);
 
 struct ChainCost {
   Chain chain;
@@ -86,6 +89,7 @@ class ChainSearch {
     int64_t pieces = 0;
     RowCounts rows;
     int64_t passed_bytes = 0;
+    int64_t copy_cycles = 0;  // At least.
     int64_t fewest_cycles = 0;
   };
   // Few pieces first.

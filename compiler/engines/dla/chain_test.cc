@@ -41,26 +41,71 @@ std::vector<TensorId> OwnStorage(size_t tensors) {
   return storage;
 }
 
-TEST(RowsOfPieceTest, HasWhatTheNextLayerReads) {
+// As rows of every piece.
+std::vector<std::vector<Rows>> HeldBy(const std::vector<PieceRows>& pieces) {
+  std::vector<std::vector<Rows>> held;
+  for (const PieceRows& piece : pieces) held.push_back(piece.held);
+  return held;
+}
+std::vector<std::vector<Rows>> MadeBy(const std::vector<PieceRows>& pieces) {
+  std::vector<std::vector<Rows>> made;
+  for (const PieceRows& piece : pieces) made.push_back(piece.made);
+  return made;
+}
+
+TEST(PiecesOfChainTest, HaveWhatTheNextLayerReads) {
   // A window of three rows, and one of a single row over its outputs.
   const std::vector<Layer> layers =
       ChainOf({{1, 1, 1, 0}, {3, 1, 1, 1}, {1, 1, 1, 0}}, 10);
   const Chain chain = {.first = 0, .last = 2, .rows = 4};
   ASSERT_EQ(PiecesOf(layers, chain), 3);
-  EXPECT_THAT(RowsOfPiece(layers, chain, 0),
-              ElementsAre(Rows{0, 5}, Rows{0, 5}, Rows{0, 4}, Rows{0, 4}));
-  EXPECT_THAT(RowsOfPiece(layers, chain, 1),
-              ElementsAre(Rows{3, 9}, Rows{3, 9}, Rows{4, 8}, Rows{4, 8}));
-  EXPECT_THAT(RowsOfPiece(layers, chain, 2),
-              ElementsAre(Rows{7, 10}, Rows{7, 10}, Rows{8, 10}, Rows{8, 10}));
+  const std::vector<std::vector<Rows>> rows = {
+      {{0, 5}, {0, 5}, {0, 4}, {0, 4}},
+      {{3, 9}, {3, 9}, {4, 8}, {4, 8}},
+      {{7, 10}, {7, 10}, {8, 10}, {8, 10}}};
+  EXPECT_EQ(HeldBy(PiecesOfChain(layers, chain)), rows);
+  EXPECT_EQ(MadeBy(PiecesOfChain(layers, chain)), rows);
   const RowCounts counts = CountRows(layers, chain);
+  EXPECT_THAT(counts.held, ElementsAre(6, 6, 4, 4));
   EXPECT_THAT(counts.most, ElementsAre(6, 6, 4, 4));
   EXPECT_THAT(counts.all, ElementsAre(14, 14, 10, 10));
+  EXPECT_EQ(counts.copies, 0);
 }
 
-TEST(RowsOfPieceTest, LeavesOutNoRow) {
+TEST(PiecesOfChainTest, CopyWhatThePieceBeforeMade) {
+  const std::vector<Layer> layers =
+      ChainOf({{1, 1, 1, 0}, {3, 1, 1, 1}, {1, 1, 1, 0}}, 10);
+  const Chain chain = {.first = 0, .last = 2, .rows = 4, .copies_rows = true};
+  const std::vector<PieceRows> pieces = PiecesOfChain(layers, chain);
+  EXPECT_EQ(HeldBy(pieces), (std::vector<std::vector<Rows>>{
+                                {{0, 5}, {0, 5}, {0, 4}, {0, 4}},
+                                {{5, 9}, {3, 9}, {4, 8}, {4, 8}},
+                                {{9, 10}, {7, 10}, {8, 10}, {8, 10}}}));
+  EXPECT_EQ(MadeBy(pieces), (std::vector<std::vector<Rows>>{
+                                {{0, 5}, {0, 5}, {0, 4}, {0, 4}},
+                                {{5, 9}, {5, 9}, {4, 8}, {4, 8}},
+                                {{9, 10}, {9, 10}, {8, 10}, {8, 10}}}));
+  const RowCounts counts = CountRows(layers, chain);
+  EXPECT_THAT(counts.held, ElementsAre(5, 6, 4, 4));
+  EXPECT_THAT(counts.most, ElementsAre(5, 5, 4, 4));
+  EXPECT_THAT(counts.all, ElementsAre(10, 10, 10, 10));
+  // Two rows of 32 bytes, for each piece but the first.
+  EXPECT_EQ(counts.copies, 2);
+  EXPECT_EQ(counts.copied_bytes, 2 * 2 * 32);
+}
+
+TEST(CopiesOfTest, WhatIsReadAndWrittenDoesNotOverlap) {
+  EXPECT_EQ(CopiesOf(4, 2), 1);
+  EXPECT_EQ(CopiesOf(2, 2), 1);
+  EXPECT_EQ(CopiesOf(1, 2), 2);
+  EXPECT_EQ(CopiesOf(0, 2), 0);  // They are there.
+}
+
+TEST(PiecesOfChainTest, LeaveOutNoRow) {
   Rng rng(5);
   int chains = 0;
+  int copied = 0;
+  int nothing_made = 0;
   for (int round = 0; round < 2000; ++round) {
     std::vector<WindowAxis> windows;
     const int64_t count = rng.InRange(2, 4);
@@ -87,19 +132,34 @@ TEST(RowsOfPieceTest, LeavesOutNoRow) {
     const Chain chain = {
         .first = 0,
         .last = static_cast<int32_t>(count - 1),
-        .rows = static_cast<int64_t>(rng.InRange(1, layers.back().out.h))};
+        .rows = static_cast<int64_t>(rng.InRange(1, layers.back().out.h)),
+        .copies_rows = rng.InRange(0, 1) == 0};
     std::vector<int64_t> made(layers.size(), 0);  // Rows, from the first on.
-    for (int64_t piece = 0; piece < PiecesOf(layers, chain); ++piece) {
-      const std::vector<Rows> rows = RowsOfPiece(layers, chain, piece);
+    std::vector<Rows> before(layers.size());      // That buffers hold.
+    for (const PieceRows& rows : PiecesOfChain(layers, chain)) {
       for (size_t k = 0; k < layers.size(); ++k) {
-        EXPECT_LE(rows[k + 1].begin, made[k]) << "round " << round;
-        made[k] = std::max(made[k], rows[k + 1].end);
+        const Rows& new_rows = rows.made[k + 1];
+        EXPECT_LE(new_rows.begin, made[k]) << "round " << round;
+        if (chain.copies_rows) {
+          EXPECT_EQ(new_rows.begin, made[k]) << "round " << round;
+        }
+        made[k] = std::max(made[k], new_rows.end);
+        if (new_rows.count() == 0) ++nothing_made;
+        // What is held and not made was in the buffer before.
+        const Rows& held = rows.held[k + 1];
+        EXPECT_EQ(held.end, new_rows.end) << "round " << round;
+        if (held.begin < new_rows.begin) {
+          ++copied;
+          EXPECT_GE(held.begin, before[k].begin) << "round " << round;
+          EXPECT_LE(new_rows.begin, before[k].end) << "round " << round;
+        }
+        before[k] = held;
         // Every row that a window covers is there.
-        for (int64_t row = rows[k + 1].begin; row < rows[k + 1].end; ++row) {
+        for (int64_t row = new_rows.begin; row < new_rows.end; ++row) {
           const AxisInput read =
               InputOfAxis(layers[k].vertical, layers[k].in.h, row, row + 1);
-          EXPECT_LE(rows[k].begin, read.begin) << "round " << round;
-          EXPECT_GE(rows[k].end, read.end) << "round " << round;
+          EXPECT_LE(rows.held[k].begin, read.begin) << "round " << round;
+          EXPECT_GE(rows.held[k].end, read.end) << "round " << round;
         }
       }
     }
@@ -108,6 +168,8 @@ TEST(RowsOfPieceTest, LeavesOutNoRow) {
     }
   }
   EXPECT_GT(chains, 300);
+  EXPECT_GT(copied, 300);
+  EXPECT_GT(nothing_made, 10);
 }
 
 // Of chains next to each other, and layers beside them.

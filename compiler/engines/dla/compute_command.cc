@@ -287,4 +287,15 @@ ComputeCommand RequantizeSums(const Layer& layer, const Slice& output,
   return command;
 }
 
+ComputeCommand CopyBytes(int64_t rows, int64_t columns, int64_t bytes,
+                         int64_t from, int64_t to) {
+  const Slice slice = {0, rows, 0, columns, 0, bytes};
+  Placement in = DensePlacement(1, slice);
+  Placement out = in;
+  in.offset = from;
+  out.offset = to;
+  return Extreme(DlaCommand::kMax, slice,
+                 {.input = in, .input2 = in, .output = out});
+}
+
 }  // namespace edgekiln::compiler::dla

@@ -54,6 +54,11 @@ ComputeCommand AddSums(const Slice& output, const Placement& sums,
 ComputeCommand RequantizeSums(const Layer& layer, const Slice& output,
                               const Placement& sums, const Placement& result);
 
+// Bytes of rows, dense in SRAM, at one place to another that does not overlap
+// it: OP_C_MAX of them and themselves.
+ComputeCommand CopyBytes(int64_t rows, int64_t columns, int64_t bytes,
+                         int64_t from, int64_t to);
+
 }  // namespace edgekiln::compiler::dla
 
 #endif  // EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_

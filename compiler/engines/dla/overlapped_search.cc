@@ -7,6 +7,7 @@
 #include "compiler/engines/dla/chain.h"
 #include "compiler/engines/dla/chain_search.h"
 #include "compiler/engines/dla/residency.h"
+#include "compiler/engines/dla/retiling.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -19,7 +20,7 @@ constexpr int kSizes = 8;
 constexpr int64_t kEnoughCommands = 150'000;
 // Plans take less than their estimate by one part of this many at most.
 constexpr int64_t kEstimateError = 1000;
-// After so many, chains are tried for one size only.
+// After so many, chains are tried for one size only, and no other chip's plan.
 constexpr int64_t kFewCommands = 40'000;
 // Plans with chains are made for a smaller SRAM, by one part of this many: they
 // have buffers that live long, between which others need to find places.
@@ -48,7 +49,42 @@ class OverlappedSearch {
 
   // Nothing if no plan fits.
   absl::StatusOr<std::optional<TimedPlan>> Run() && {
-    for (int64_t size = RoundSize(chip_.sram_bytes());
+    EK_RETURN_IF_ERROR(RunFor(chip_.sram_bytes()));
+    if (best_ && may_chain_) EK_RETURN_IF_ERROR(RunForSmaller());
+    if (best_ && !searches_.empty()) {
+      EK_ASSIGN_OR_RETURN(best_,
+                          Retile(chip_, input_, searches_.front().cuts(),
+                                 *std::move(best_), bound_cycles_, scratch_));
+    }
+    return std::move(best_);
+  }
+
+ private:
+  // What a chip with the next smaller of the coarse sizes would have, if that
+  // may have chains: more SRAM is to take no more cycles. Without chains the
+  // sizes that are tried anyway do that. Not for plans that take long to time.
+  absl::Status RunForSmaller() {
+    if (commands_ > kFewCommands) return absl::OkStatus();
+    const int64_t smaller = SizesForChains(chip_.sram_bytes()).back();
+    bool may_chain = false;
+    for (const int64_t size : SizesForChains(smaller)) {
+      chains_.SetSize(size);
+      may_chain = may_chain || chains_.MayChain();
+    }
+    if (!may_chain) return absl::OkStatus();
+    std::optional<TimedPlan> larger = std::exchange(best_, std::nullopt);
+    before_ = {};
+    commands_ = 0;
+    tried_ = 0;
+    early_ = false;
+    EK_RETURN_IF_ERROR(RunFor(smaller));
+    if (!best_ || IsBetter(*larger, *best_)) best_ = std::move(larger);
+    return absl::OkStatus();
+  }
+
+  // Leaves the plan in `best_`: nothing if none fits.
+  absl::Status RunFor(int64_t sram_bytes) {
+    for (int64_t size = RoundSize(sram_bytes);
          size > 0 && (tried_ < kSizes || !best_) && commands_ < kEnoughCommands;
          size = RoundSize(size - 1)) {
       EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
@@ -72,11 +108,10 @@ class OverlappedSearch {
       EK_RETURN_IF_ERROR(Try(early->plan, size));
       early_ = best_->cycles < before;
     }
-    if (best_ && may_chain_) EK_RETURN_IF_ERROR(TryChains());
-    return std::move(best_);
+    if (best_ && may_chain_) EK_RETURN_IF_ERROR(TryChains(sram_bytes));
+    return absl::OkStatus();
   }
 
- private:
   absl::Status Try(const SubgraphPlan& plan, int64_t size) {
     if (best_ && plan.tilings == before_.tilings &&
         plan.resident == before_.resident) {
@@ -93,11 +128,11 @@ class OverlappedSearch {
   }
 
   // Plans with chains, for a few sizes.
-  absl::Status TryChains() {
+  absl::Status TryChains(int64_t sram_bytes) {
     const TimedPlan without = *best_;
     const int64_t most = commands_ + kFewCommands;
     const int64_t enough = commands_ + kEnoughCommands;
-    const std::vector<int64_t> sizes = SizesForChains(chip_.sram_bytes());
+    const std::vector<int64_t> sizes = SizesForChains(sram_bytes);
     for (const int64_t size : sizes) {
       if (commands_ > most && size != sizes.back()) continue;
       chains_.SetSize(size);

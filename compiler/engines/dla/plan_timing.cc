@@ -68,10 +68,11 @@ int64_t ComputeCommands(const SubgraphPlan& plan) {
       continue;
     }
     const int64_t pieces = PiecesOf(plan.layers, *chain);
-    const std::vector<int64_t> most = CountRows(plan.layers, *chain).most;
+    const RowCounts rows = CountRows(plan.layers, *chain);
+    commands += rows.copies;
     for (; l <= chain->last; ++l) {
       Layer piece = plan.layers[l];
-      piece.out.h = most[l - chain->first + 1];
+      piece.out.h = rows.most[l - chain->first + 1];
       // One more than a stream can have is enough to know.
       commands += pieces * std::min(ComputeCommands(piece, plan.tilings[l]),
                                     target::kMaxDlaStreamCommands + 1);

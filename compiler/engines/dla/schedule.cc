@@ -52,6 +52,7 @@ class Builder {
         IssueWhenStored(load);
       }
       Prefetch(step);
+      CopyRows(step);
       Compute(step);
       if (step > 0) Store(step - 1);
       if (!stored_late_[step]) Store(step);
@@ -318,6 +319,34 @@ class Builder {
     Finish(index, output);
   }
 
+  // Moves to the front of their buffers what the piece before has made for the
+  // present one: the larger of each element and itself.
+  void CopyRows(int32_t step) {
+    for (; next_copy_ < made_.copies.size() &&
+           made_.copies[next_copy_].step == step;
+         ++next_copy_) {
+      const Copy& copy = made_.copies[next_copy_];
+      const Layer& layer = plan_.layers[copy.layer];
+      const int32_t buffer = buffers_.OfWhole(layer.output);
+      const int64_t row = layer.out_row_bytes();
+      for (int64_t to = 0; to < copy.rows; to += copy.from_row) {
+        const int64_t rows = std::min(copy.from_row, copy.rows - to);
+        const int64_t from = to + copy.from_row;
+        ScheduledCommand command;
+        command.layer = copy.layer;
+        const ComputeCommand compute =
+            CopyBytes(rows, layer.out.w, layer.out.c * layer.out_bytes,
+                      from * row, to * row);
+        for (const R reg : {R::kInAddr, R::kIn2Addr}) {
+          Touch(reg, {buffer, false, from * row, (from + rows) * row}, command);
+        }
+        Touch(R::kOutAddr, {buffer, true, to * row, (to + rows) * row},
+              command);
+        AppendCompute(std::move(command), compute);
+      }
+    }
+  }
+
   // A step of a tile of several; `command` reads the step's input and block.
   void SumUp(int32_t index, ScheduledCommand command, const Placement& input) {
     const Step& step = made_.steps[index];
@@ -391,6 +420,7 @@ class Builder {
   const Tiles made_;
   std::vector<int32_t> output_buffers_;  // By step; -1 until it is computed.
   std::vector<bool> stored_;             // By step: its tile.
+  size_t next_copy_ = 0;                 // Of made_.copies.
   // By storage: no step before it has something left to store.
   absl::flat_hash_map<TensorId, int32_t> unstored_;
   std::map<std::pair<int32_t, BlockChannels>, uint64_t> block_addresses_;

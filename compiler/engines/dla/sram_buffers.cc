@@ -74,7 +74,7 @@ Located SramBuffers::Output(const Step& step) {
         passed_on ? made_.passed_on.at(storage) : layer.all_out_bytes(),
         layer.out_bytes > 1 ? kSlotAlignment : 1);
   }
-  const int64_t first_row = passed_on ? made_.parts[step.part].output.begin : 0;
+  const int64_t first_row = passed_on ? made_.parts[step.part].held_from : 0;
   const int64_t row = layer.out_row_bytes();
   output.place = WholePlacement(layer.out, layer.out_bytes, step.output);
   output.place.offset -= first_row * row;

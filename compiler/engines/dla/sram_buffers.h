@@ -41,6 +41,11 @@ class SramBuffers {
   // Bytes that claiming it adds: none if its slot is in use already.
   int64_t NewBytes(int32_t load) const;
 
+  // Of a tensor that is resident or passed on, once something is written to it.
+  int32_t OfWhole(TensorId tensor) const {
+    return residents_.at(storage_[tensor]);
+  }
+
   // What a step reads of one input; `load` is the step's for it, or -1.
   Located Input(const Step& step, TensorId tensor, int32_t load,
                 const Slice& slice) const;

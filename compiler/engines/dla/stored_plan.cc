@@ -13,18 +13,22 @@ namespace edgekiln::compiler::dla {
 namespace {
 
 absl::StatusOr<std::vector<Chain>> ChainsFromProto(
-    const SubgraphInput& input, const v1::RegionPlan& stored_plan,
+    const Chip& chip, const SubgraphInput& input,
+    const v1::RegionPlan& stored_plan,
     const v1::dla::RegionDecisions& decisions) {
   const std::vector<bool> passes_on =
       LayersThatPassOn(input.layers, input.storage, input.external);
   std::vector<Chain> chains;
   int32_t next = 0;
   for (const v1::dla::RegionDecisions::Chain& stored : decisions.chains()) {
-    const Chain chain = {stored.first(), stored.last(), stored.rows()};
+    Chain chain = {
+        .first = stored.first(), .last = stored.last(), .rows = stored.rows()};
     bool fits = chain.first >= next && chain.first < chain.last &&
                 chain.last < std::ssize(input.layers) &&
                 chain.last - chain.first < kMostChainLayers &&
-                chain.rows >= 1 && chain.rows <= input.layers[chain.last].out.h;
+                chain.rows >= 1 &&
+                chain.rows <= input.layers[chain.last].out.h &&
+                PiecesOf(input.layers, chain) <= target::kMaxDlaStreamCommands;
     for (int32_t l = chain.first; fits && l < chain.last; ++l) {
       fits = passes_on[l];
     }
@@ -32,6 +36,7 @@ absl::StatusOr<std::vector<Chain>> ChainsFromProto(
       return absl::InvalidArgumentError(
           "the region's plan chains layers that do not pass on their output");
     }
+    chain = WithCopies(chip, input.layers, chain);
     chains.push_back(chain);
     next = chain.last + 1;
   }
@@ -116,7 +121,7 @@ v1::RegionPlan PlanToProto(const Chip& chip, const SubgraphInput& input,
 }
 
 absl::StatusOr<SubgraphPlan> PlanFromProto(
-    const SubgraphInput& input, const v1::RegionPlan& stored,
+    const Chip& chip, const SubgraphInput& input, const v1::RegionPlan& stored,
     const v1::dla::RegionDecisions& decisions) {
   const auto foreign = [] {
     return absl::InvalidArgumentError(
@@ -156,7 +161,8 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
     plan.bounds.push_back(tiling.bound_cycles());
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
-  EK_ASSIGN_OR_RETURN(plan.chains, ChainsFromProto(input, stored, decisions));
+  EK_ASSIGN_OR_RETURN(plan.chains,
+                      ChainsFromProto(chip, input, stored, decisions));
   for (const Chain& chain : plan.chains) {
     for (int32_t l = chain.first; l < chain.last; ++l) {
       plan.resident.erase(input.storage[plan.layers[l].output]);

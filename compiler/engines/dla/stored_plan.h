@@ -17,7 +17,7 @@ v1::RegionPlan PlanToProto(const Chip& chip, const SubgraphInput& input,
 // The inverse; `decisions` are those of `stored`. INVALID_ARGUMENT if they are
 // not about these layers.
 absl::StatusOr<SubgraphPlan> PlanFromProto(
-    const SubgraphInput& input, const v1::RegionPlan& stored,
+    const Chip& chip, const SubgraphInput& input, const v1::RegionPlan& stored,
     const v1::dla::RegionDecisions& decisions);
 
 }  // namespace edgekiln::compiler::dla

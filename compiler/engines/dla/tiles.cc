@@ -37,22 +37,28 @@ class Maker {
 
   void AddChain(const Chain& chain) {
     const int32_t first = next();
-    const std::vector<int64_t> most = CountRows(plan_.layers, chain).most;
+    const std::vector<int64_t> held = CountRows(plan_.layers, chain).held;
     for (int32_t l = chain.first; l < chain.last; ++l) {
       const Layer& layer = plan_.layers[l];
       made_.passed_on[storage_[layer.output]] = RoundUp(
-          most[l - chain.first + 1] * layer.out_row_bytes(), kSlotAlignment);
+          held[l - chain.first + 1] * layer.out_row_bytes(), kSlotAlignment);
     }
-    const int64_t pieces = PiecesOf(plan_.layers, chain);
     kept_.assign(chain.last - chain.first + 1, {});
     std::vector<int64_t> made(kept_.size(), 0);
-    for (int64_t piece = 0; piece < pieces; ++piece) {
-      const std::vector<Rows> rows = RowsOfPiece(plan_.layers, chain, piece);
+    const std::vector<PieceRows> pieces = PiecesOfChain(plan_.layers, chain);
+    for (size_t piece = 0; piece < pieces.size(); ++piece) {
+      const PieceRows& rows = pieces[piece];
       for (int32_t l = chain.first; l <= chain.last; ++l) {
         const int32_t k = l - chain.first;
-        AddPart({l, rows[k], rows[k + 1], made[k]},
+        if (piece > 0) {
+          AddCopy(l, pieces[piece - 1].held[k + 1], rows.held[k + 1],
+                  rows.made[k + 1]);
+        }
+        if (rows.made[k + 1].count() == 0) continue;
+        AddPart({l, rows.held[k], rows.made[k + 1], made[k],
+                 rows.held[k + 1].begin},
                 plan_.tilings[l].keeps_blocks ? &kept_[k] : nullptr);
-        made[k] = rows[k + 1].end;
+        made[k] = rows.made[k + 1].end;
       }
     }
     for (int32_t l = chain.first; l < chain.last; ++l) {
@@ -67,6 +73,15 @@ class Maker {
       made_.held.push_back(
           {kept.last_of_part + 1, kept.last, slots.bytes * slots.count});
     }
+  }
+
+  // Of what the layer made for the piece before.
+  void AddCopy(int32_t layer, const Rows& before, const Rows& held,
+               const Rows& made) {
+    const int64_t from = held.begin - before.begin;
+    const int64_t rows = made.begin - held.begin;
+    if (from > 0 && rows > 0)
+      made_.copies.push_back({next(), layer, from, rows});
   }
 
   // Blocks that stay for all pieces of a chain, and the part that loads them.

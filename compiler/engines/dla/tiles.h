@@ -59,6 +59,16 @@ struct Part {
   Rows input;  // That it reads.
   Rows output;
   int64_t made_before = 0;  // Rows up to it were in an earlier piece, too.
+  int64_t held_from = 0;    // First row in the buffer of what it passes on.
+};
+
+// Rows of what a layer of a chain passed on for the piece before, which the
+// present one needs, too: moved to the front of their buffer.
+struct Copy {
+  int32_t step = 0;      // Before it.
+  int32_t layer = 0;     // That made them.
+  int64_t from_row = 0;  // Of the buffer.
+  int64_t rows = 0;
 };
 
 // The slice of the input that the step reads.
@@ -102,6 +112,7 @@ struct Tiles {
   absl::flat_hash_map<TensorId, int64_t> passed_on;
   // That, and the blocks that chains keep.
   std::vector<Held> held;
+  std::vector<Copy> copies;  // In order of their steps.
   // By storage: the first and last step that make it, the last that uses it.
   absl::flat_hash_map<TensorId, std::pair<int32_t, int32_t>> producers;
   absl::flat_hash_map<TensorId, int32_t> last_use;
