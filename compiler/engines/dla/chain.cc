@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/rounding.h"
+#include "compiler/engines/dla/compute_command.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -19,6 +20,27 @@ Rows InputRows(const Layer& layer, const Rows& output) {
   const AxisInput input =
       InputOfAxis(layer.vertical, layer.in.h, output.begin, output.end);
   return {input.begin, input.end};
+}
+
+void AddCopies(int32_t layer, int64_t rows, int64_t commands,
+               RowCounts& counts) {
+  if (rows == 0 || commands == 0) return;
+  counts.copies += commands;
+  for (RowCopies& known : counts.copied) {
+    if (known.layer == layer && known.rows == rows) {
+      known.commands += commands;
+      return;
+    }
+  }
+  counts.copied.push_back({layer, rows, commands});
+}
+
+bool RegistersHold(const Chip& chip, const RegisterFile& values) {
+  for (int i = 0; i < target::kNumDlaRegisters; ++i) {
+    const auto reg = static_cast<DlaRegister>(i);
+    if (values.has(reg) && values[reg] > chip.Most(reg)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -104,10 +126,11 @@ RowCounts CountRows(absl::Span<const Layer> layers, const Chain& chain) {
       if (piece == 0 || k == 0) continue;
       const int64_t from = rows.held[k].begin - pieces[piece - 1].held[k].begin;
       const int64_t copied = rows.made[k].begin - rows.held[k].begin;
-      if (from == 0 || copied == 0) continue;
-      counts.copied_bytes +=
-          copied * layers[chain.first + k - 1].out_row_bytes();
-      counts.copies += CopiesOf(from, copied);
+      // Rows that the piece before let go are those that nobody reads.
+      if (from <= 0) continue;
+      const auto layer = static_cast<int32_t>(chain.first + k - 1);
+      AddCopies(layer, from, copied / from, counts);
+      AddCopies(layer, copied % from, 1, counts);
     }
   }
   return counts;
@@ -123,11 +146,17 @@ Chain WithCopies(const Chip& chip, absl::Span<const Layer> layers,
       chain.copies_rows = true;
     }
   }
+  if (!chain.copies_rows) return chain;
+  for (const RowCopies& each : CountRows(layers, chain).copied) {
+    const Layer& layer = layers[each.layer];
+    const ComputeCommand copy =
+        CopyBytes(each.rows, layer.out.w, layer.out.c * layer.out_bytes, 0, 0);
+    if (!RegistersHold(chip, copy.registers)) {
+      chain.copies_rows = false;
+      break;
+    }
+  }
   return chain;
-}
-
-int64_t CopiesOf(int64_t from, int64_t rows) {
-  return from > 0 ? CeilDiv(rows, from) : 0;
 }
 
 Layer InnerPiece(const Layer& layer, int64_t rows) {

@@ -58,25 +58,28 @@ struct PieceRows {
 // The pieces in order. Together they make all rows of all layers.
 std::vector<PieceRows> PiecesOfChain(absl::Span<const Layer> layers,
                                      const Chain& chain);
+// Commands that each copy so many rows of a layer's output to the front of its
+// buffer: at most as many as lie before them, so that what they read and write
+// does not overlap.
+struct RowCopies {
+  int32_t layer = 0;
+  int64_t rows = 0;
+  int64_t commands = 0;
+};
 // Of all pieces, by tensor: the most rows that any holds and makes, and how
 // many they make together.
 struct RowCounts {
   std::vector<int64_t> held;
   std::vector<int64_t> most;
   std::vector<int64_t> all;
-  int64_t copied_bytes = 0;  // Of all tensors and pieces.
-  int64_t copies = 0;        // Commands.
+  std::vector<RowCopies> copied;
+  int64_t copies = 0;  // Commands.
 };
 RowCounts CountRows(absl::Span<const Layer> layers, const Chain& chain);
 
-// The chain with rows copied where the chip can, and some piece has any to
-// copy.
+// The chain with rows copied where some piece has any to copy, and the chip
+// can: its registers hold what each copy needs.
 Chain WithCopies(const Chip& chip, absl::Span<const Layer> layers, Chain chain);
-
-// Rows that are moved within their buffer, before something overwrites them:
-// `rows` rows from row `from` on become those from row 0 on. One command moves
-// at most `from` rows, so that what it reads and writes does not overlap.
-int64_t CopiesOf(int64_t from, int64_t rows);
 
 // The layer as if it had so many output rows alone, and what they read where no
 // border is near.

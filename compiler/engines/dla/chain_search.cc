@@ -6,6 +6,7 @@
 
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/compute_command.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -47,9 +48,12 @@ int64_t SharedRows(const Layer& layer) {
   return layer.vertical.Span(1) - layer.vertical.stride;
 }
 
-// Cycles that it takes to copy bytes in SRAM, at least.
-int64_t CopyCycles(const Chip& chip, int64_t bytes) {
-  return bytes / std::max<int64_t>(chip.macs_per_cycle(), 1);
+// Cycles that one command takes to copy rows of a layer's output in SRAM. 0 if
+// the chip's timing has none for them: schedules with the command tell that.
+int64_t CopyCycles(const Chip& chip, const Layer& layer, int64_t rows) {
+  const ComputeCommand copy =
+      CopyBytes(rows, layer.out.w, layer.out.c * layer.out_bytes, 0, 0);
+  return chip.OccupancyCycles(copy.command, copy.registers).value_or(0);
 }
 
 // Cycles that it takes at least to let `maker` pass on its output: to compute
@@ -70,7 +74,7 @@ int64_t LeastCostOfPassing(const Chip& chip, const Layer& maker,
         (keeps_blocks ? 0 : blocks) + SharedRows(maker) * maker.in_row_bytes();
     const int64_t shared =
         chip.position(DlaCommand::kMax) >= 0
-            ? CopyCycles(chip, SharedRows(reader) * maker.out_row_bytes())
+            ? CopyCycles(chip, maker, SharedRows(reader))
             : SharedRows(reader) * fewest_cycles / maker.out.h;
     least =
         std::min(least, more * (shared + read / chip.dma_bytes_per_cycle()));
@@ -189,7 +193,11 @@ const std::vector<ChainSearch::Shape>& ChainSearch::ShapesOf(int32_t first,
     shape.chain = WithCopies(chip_, input_.layers, shape.chain);
     shape.pieces = PiecesOf(input_.layers, shape.chain);
     shape.rows = CountRows(input_.layers, shape.chain);
-    shape.copy_cycles = CopyCycles(chip_, shape.rows.copied_bytes);
+    for (const RowCopies& each : shape.rows.copied) {
+      shape.copy_cycles +=
+          each.commands *
+          CopyCycles(chip_, input_.layers[each.layer], each.rows);
+    }
     shape.fewest_cycles = shape.copy_cycles;
     for (int32_t l = first; l <= last; ++l) {
       const Layer& layer = input_.layers[l];

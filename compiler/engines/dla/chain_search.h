@@ -89,7 +89,7 @@ class ChainSearch {
     int64_t pieces = 0;
     RowCounts rows;
     int64_t passed_bytes = 0;
-    int64_t copy_cycles = 0;  // At least.
+    int64_t copy_cycles = 0;
     int64_t fewest_cycles = 0;
   };
   // Few pieces first.

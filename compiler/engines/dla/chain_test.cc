@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "base/rng.h"
+#include "base/rounding.h"
+#include "compiler/engines/dla/chain_search.h"
 #include "compiler/engines/dla/plan_timing.h"
+#include "compiler/engines/dla/planner.h"
+#include "compiler/engines/dla/schedule.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "target/resolve.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -89,16 +98,26 @@ TEST(PiecesOfChainTest, CopyWhatThePieceBeforeMade) {
   EXPECT_THAT(counts.held, ElementsAre(5, 6, 4, 4));
   EXPECT_THAT(counts.most, ElementsAre(5, 5, 4, 4));
   EXPECT_THAT(counts.all, ElementsAre(10, 10, 10, 10));
-  // Two rows of 32 bytes, for each piece but the first.
+  // Two rows, for each piece but the first.
   EXPECT_EQ(counts.copies, 2);
-  EXPECT_EQ(counts.copied_bytes, 2 * 2 * 32);
+  ASSERT_EQ(counts.copied.size(), 1u);
+  EXPECT_EQ(counts.copied[0].layer, 0);
+  EXPECT_EQ(counts.copied[0].rows, 2);
+  EXPECT_EQ(counts.copied[0].commands, 2);
 }
 
-TEST(CopiesOfTest, WhatIsReadAndWrittenDoesNotOverlap) {
-  EXPECT_EQ(CopiesOf(4, 2), 1);
-  EXPECT_EQ(CopiesOf(2, 2), 1);
-  EXPECT_EQ(CopiesOf(1, 2), 2);
-  EXPECT_EQ(CopiesOf(0, 2), 0);  // They are there.
+TEST(PiecesOfChainTest, WhatACopyReadsAndWritesDoesNotOverlap) {
+  // Three rows that start at row 2 of five.
+  const std::vector<Layer> layers = ChainOf({{1, 1, 1, 0}, {4, 1, 1, 0}}, 9);
+  const Chain chain = {.first = 0, .last = 1, .rows = 2, .copies_rows = true};
+  const RowCounts counts = CountRows(layers, chain);
+  EXPECT_THAT(counts.held, ElementsAre(5, 5, 2));
+  EXPECT_EQ(counts.copies, 4);
+  ASSERT_EQ(counts.copied.size(), 2u);
+  EXPECT_EQ(counts.copied[0].rows, 2);
+  EXPECT_EQ(counts.copied[0].commands, 2);
+  EXPECT_EQ(counts.copied[1].rows, 1);
+  EXPECT_EQ(counts.copied[1].commands, 2);
 }
 
 TEST(PiecesOfChainTest, LeaveOutNoRow) {
@@ -106,7 +125,8 @@ TEST(PiecesOfChainTest, LeaveOutNoRow) {
   int chains = 0;
   int copied = 0;
   int nothing_made = 0;
-  for (int round = 0; round < 2000; ++round) {
+  int let_go = 0;
+  for (int round = 0; round < 20'000; ++round) {
     std::vector<WindowAxis> windows;
     const int64_t count = rng.InRange(2, 4);
     for (int64_t k = 0; k < count; ++k) {
@@ -134,42 +154,214 @@ TEST(PiecesOfChainTest, LeaveOutNoRow) {
         .last = static_cast<int32_t>(count - 1),
         .rows = static_cast<int64_t>(rng.InRange(1, layers.back().out.h)),
         .copies_rows = rng.InRange(0, 1) == 0};
+    // By layer.
     std::vector<int64_t> made(layers.size(), 0);  // Rows, from the first on.
     std::vector<Rows> before(layers.size());      // That buffers hold.
+    std::vector<std::set<int64_t>> there(layers.size());  // Rows, of them.
+    int64_t copies = 0;
+    std::set<int64_t> results;
     for (const PieceRows& rows : PiecesOfChain(layers, chain)) {
       for (size_t k = 0; k < layers.size(); ++k) {
         const Rows& new_rows = rows.made[k + 1];
+        const Rows& held = rows.held[k + 1];
         EXPECT_LE(new_rows.begin, made[k]) << "round " << round;
         if (chain.copies_rows) {
           EXPECT_EQ(new_rows.begin, made[k]) << "round " << round;
         }
         made[k] = std::max(made[k], new_rows.end);
         if (new_rows.count() == 0) ++nothing_made;
-        // What is held and not made was in the buffer before.
-        const Rows& held = rows.held[k + 1];
         EXPECT_EQ(held.end, new_rows.end) << "round " << round;
-        if (held.begin < new_rows.begin) {
-          ++copied;
-          EXPECT_GE(held.begin, before[k].begin) << "round " << round;
-          EXPECT_LE(new_rows.begin, before[k].end) << "round " << round;
+        // Of what was there those that are not made stay, if they can.
+        std::set<int64_t> now;
+        const int64_t from = held.begin - before[k].begin;
+        for (int64_t row = held.begin; row < new_rows.begin; ++row) {
+          if (from >= 0 && there[k].contains(row)) now.insert(row);
         }
-        before[k] = held;
-        // Every row that a window covers is there.
+        const int64_t moved = new_rows.begin - held.begin;
+        if (moved > 0 && from < 0) ++let_go;
+        if (moved > 0 && from > 0) {
+          ++copied;
+          copies += CeilDiv(moved, from);
+        }
+        // Made are those whose windows are there.
         for (int64_t row = new_rows.begin; row < new_rows.end; ++row) {
           const AxisInput read =
               InputOfAxis(layers[k].vertical, layers[k].in.h, row, row + 1);
           EXPECT_LE(rows.held[k].begin, read.begin) << "round " << round;
           EXPECT_GE(rows.held[k].end, read.end) << "round " << round;
+          bool all = true;
+          for (int64_t in = read.begin; k > 0 && in < read.end; ++in) {
+            all = all && there[k - 1].contains(in);
+          }
+          if (!all) continue;
+          now.insert(row);
+          if (k + 1 == layers.size()) results.insert(row);
         }
+        there[k] = std::move(now);
+        before[k] = held;
       }
     }
+    EXPECT_EQ(std::ssize(results), layers.back().out.h) << "round " << round;
     for (size_t k = 0; k < layers.size(); ++k) {
       EXPECT_EQ(made[k], layers[k].out.h) << "round " << round;
     }
+    const RowCounts counts = CountRows(layers, chain);
+    EXPECT_EQ(counts.copies, copies) << "round " << round;
+    for (const RowCopies& each : counts.copied) {
+      EXPECT_GT(each.rows, 0) << "round " << round;
+      copies -= each.commands;
+    }
+    EXPECT_EQ(copies, 0) << "round " << round;
   }
-  EXPECT_GT(chains, 300);
-  EXPECT_GT(copied, 300);
-  EXPECT_GT(nothing_made, 10);
+  EXPECT_GT(chains, 3000);
+  EXPECT_GT(copied, 3000);
+  EXPECT_GT(nothing_made, 100);
+  EXPECT_GT(let_go, 0);
+}
+
+// With eight PEs; `change` is of its engine.
+absl::StatusOr<Chip> ChipWith(
+    int64_t sram_bytes, absl::FunctionRef<void(v1::Machine::Engine&)> change =
+                            [](v1::Machine::Engine&) {}) {
+  auto target =
+      target::ResolveTarget("extends: \"dla\" set { name: \"pes\" value: 8 }");
+  EXPECT_TRUE(target.ok()) << target.status();
+  v1::Machine& machine = *target->mutable_machine();
+  change(*machine.mutable_engines(0));
+  return Chip::Create(machine, 0, sram_bytes);
+}
+
+void SetBits(v1::Machine::Engine& engine, const char* name, int bits) {
+  for (auto& reg : *engine.mutable_isa()->mutable_registers()) {
+    if (reg.name() == name) reg.set_bits(bits);
+  }
+}
+
+void DropMaximum(v1::Machine::Engine& engine) {
+  auto& commands = *engine.mutable_isa()->mutable_commands();
+  commands.erase(std::remove_if(commands.begin(), commands.end(),
+                                [](const auto& command) {
+                                  return command.mnemonic() == "OP_C_MAX";
+                                }),
+                 commands.end());
+}
+
+// What is copied are two rows of 32 bytes, pixels of 8.
+TEST(WithCopiesTest, CopiesWhatTheRegistersHold) {
+  const std::vector<Layer> layers =
+      ChainOf({{1, 1, 1, 0}, {3, 1, 1, 1}, {1, 1, 1, 0}}, 10);
+  const Chain chain = {.first = 0, .last = 2, .rows = 4};
+  const auto copies = [&](const char* name, int bits) {
+    const auto chip = ChipWith(1 << 16, [&](v1::Machine::Engine& engine) {
+      SetBits(engine, name, bits);
+    });
+    EXPECT_TRUE(chip.ok()) << chip.status();
+    return chip.ok() && WithCopies(*chip, layers, chain).copies_rows;
+  };
+  for (const char* name : {"IN_ROW_PITCH", "IN2_ROW_PITCH", "OUT_ROW_PITCH"}) {
+    EXPECT_TRUE(copies(name, 6)) << name;
+    EXPECT_FALSE(copies(name, 5)) << name;
+  }
+  for (const char* name :
+       {"IN_PIXEL_PITCH", "IN2_PIXEL_PITCH", "OUT_PIXEL_PITCH", "OUT_C"}) {
+    EXPECT_TRUE(copies(name, 4)) << name;
+    EXPECT_FALSE(copies(name, 3)) << name;
+  }
+  EXPECT_TRUE(copies("OUT_W", 3));
+  EXPECT_FALSE(copies("OUT_W", 2));
+  EXPECT_TRUE(copies("OUT_H", 2));
+  EXPECT_FALSE(copies("OUT_H", 1));
+  const auto without = ChipWith(1 << 16, DropMaximum);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_FALSE(WithCopies(*without, layers, chain).copies_rows);
+  // Nothing to copy.
+  const std::vector<Layer> apart = ChainOf({{1, 1, 1, 0}, {2, 2, 1, 0}}, 10);
+  EXPECT_FALSE(
+      WithCopies(*ChipWith(1 << 16), apart, {.first = 0, .last = 1, .rows = 2})
+          .copies_rows);
+}
+
+SubgraphInput InputOf(const std::vector<Layer>& layers, const Graph& graph) {
+  SubgraphInput input;
+  input.graph = &graph;
+  input.layers = layers;
+  input.storage = OwnStorage(layers.size() + 1);
+  input.external = {0, static_cast<TensorId>(layers.size())};
+  return input;
+}
+
+// The bound of a chain has its copies as the chip's timing has them.
+TEST(ChainSearchTest, CopiesTakeWhatTheCommandTakes) {
+  const Graph graph;
+  const SubgraphInput input =
+      InputOf(ChainOf({{1, 1, 1, 0}, {3, 1, 1, 1}}, 10), graph);
+  const std::vector<int64_t> nothing(2, 0);
+  const auto cycles = [&](const char* occupancy, int64_t macs_per_cycle) {
+    const auto chip = ChipWith(1 << 16, [&](v1::Machine::Engine& engine) {
+      engine.set_macs_per_cycle(macs_per_cycle);
+      for (auto& command : *engine.mutable_isa()->mutable_commands()) {
+        if (command.mnemonic() != "OP_C_MAX") continue;
+        command.set_occupancy_cycles_expr(occupancy);
+      }
+    });
+    EXPECT_TRUE(chip.ok()) << chip.status();
+    ChainSearch search(*chip, input, nothing);
+    std::vector<int64_t> ways;
+    for (const ChainSearch::Least& least : search.LeastOf(0, 1)) {
+      ways.push_back(least.cycles);
+    }
+    return ways;
+  };
+  // 5, 4, 3, 2 and 1 rows: 2 rows of 32 bytes for each piece but the first. Of
+  // one row in two commands, but for the second piece, whose rows are in place.
+  for (const int64_t macs_per_cycle : {1, 8}) {
+    EXPECT_THAT(cycles("ceildiv(OUT_H*OUT_W*OUT_C, pes)", macs_per_cycle),
+                ElementsAre(8, 16, 24, 32, 64));
+    EXPECT_THAT(cycles("ceildiv(OUT_H*OUT_W*OUT_C, 4*pes)", macs_per_cycle),
+                ElementsAre(2, 4, 6, 8, 16));
+  }
+}
+
+// Of convolutions: a chip without the command computes shared rows again.
+TEST(ChainSearchTest, PlansCopyRowsWhereTheChipCan) {
+  const Graph graph;
+  const WindowAxis three = {3, 1, 1, 1};
+  SubgraphInput input = InputOf(ChainOf({three, three, three}, 400), graph);
+  constexpr int64_t kSram = 8 << 10;
+  for (const bool can : {false, true}) {
+    const auto chip = can ? ChipWith(kSram) : ChipWith(kSram, DropMaximum);
+    ASSERT_TRUE(chip.ok()) << chip.status();
+    const auto timed = PlanSubgraph(*chip, input, {});
+    ASSERT_TRUE(timed.ok()) << timed.status();
+    EXPECT_LE(timed->bound_cycles, timed->cycles);
+    ASSERT_FALSE(timed->plan.chains.empty());
+    int64_t copies = 0;
+    for (const Chain& chain : timed->plan.chains) {
+      EXPECT_EQ(chain.copies_rows, can);
+      copies += CountRows(input.layers, chain).copies;
+    }
+    EXPECT_EQ(copies > 0, can);
+    Schedule schedule;
+    const auto again = TimeIfFits(*chip, input.storage, timed->plan,
+                                  timed->sram_bytes, schedule);
+    ASSERT_TRUE(again.ok() && *again);
+    EXPECT_EQ((*again)->cycles, timed->cycles);
+    // Rows within one buffer, to before where they are.
+    using R = DlaRegister;
+    for (const ScheduledCommand& command : schedule.commands) {
+      if (command.command != DlaCommand::kMax) continue;
+      --copies;
+      const RegisterFile& r = command.registers;
+      ASSERT_EQ(command.bases.size(), 3u);
+      EXPECT_EQ(command.bases[0].buffer, command.bases[2].buffer);
+      EXPECT_EQ(r[R::kIn2Addr], r[R::kInAddr]);
+      EXPECT_GT(r[R::kOutH], 0);
+      EXPECT_LE(r[R::kOutAddr] + r[R::kOutH] * 32, r[R::kInAddr]);
+      EXPECT_EQ(r[R::kInAddr] % 32, 0);
+      EXPECT_EQ(r[R::kOutAddr] % 32, 0);
+    }
+    EXPECT_EQ(copies, 0);
+  }
 }
 
 // Of chains next to each other, and layers beside them.

@@ -140,6 +140,20 @@ INSTANTIATE_TEST_SUITE_P(All, ElementwiseTest, testing::ValuesIn(kCases),
                            return std::string(info.param.name);
                          });
 
+TEST(CopyBytesTest, IsTheLargerOfEachByteAndItself) {
+  const ComputeCommand copy = CopyBytes(2, 3, 8, 480, 96);
+  EXPECT_EQ(copy.command, DlaCommand::kMax);
+  const std::map<R, int64_t> expected = {
+      {R::kInAddr, 480},     {R::kIn2Addr, 480},     {R::kOutAddr, 96},
+      {R::kInRowPitch, 24},  {R::kIn2RowPitch, 24},  {R::kOutRowPitch, 24},
+      {R::kInPixelPitch, 8}, {R::kIn2PixelPitch, 8}, {R::kOutPixelPitch, 8},
+      {R::kOutH, 2},         {R::kOutW, 3},          {R::kOutC, 8}};
+  for (const auto& [reg, value] : expected) {
+    EXPECT_TRUE(copy.registers.has(reg)) << target::DlaRegisterName(reg);
+    EXPECT_EQ(copy.registers[reg], value) << target::DlaRegisterName(reg);
+  }
+}
+
 // Partition places no other function here.
 TEST(LayerOfTest, OtherFunctionsHaveNoCommand) {
   for (const char* op : {"unary(%x) {function NEG} id y",

@@ -6,6 +6,7 @@
 #include "base/status_macros.h"
 #include "compiler/engines/dla/chain.h"
 #include "compiler/engines/dla/chain_search.h"
+#include "compiler/engines/dla/layer_search.h"
 #include "compiler/engines/dla/residency.h"
 #include "compiler/engines/dla/retiling.h"
 
@@ -51,7 +52,8 @@ class OverlappedSearch {
   absl::StatusOr<std::optional<TimedPlan>> Run() && {
     EK_RETURN_IF_ERROR(RunFor(chip_.sram_bytes()));
     if (best_ && may_chain_) EK_RETURN_IF_ERROR(RunForSmaller());
-    if (best_ && !searches_.empty()) {
+    // Of one layer alone the best plan is looked for by itself.
+    if (best_ && !searches_.empty() && !OnlyLayer(input_)) {
       EK_ASSIGN_OR_RETURN(best_,
                           Retile(chip_, input_, searches_.front().cuts(),
                                  *std::move(best_), bound_cycles_, scratch_));
@@ -61,7 +63,8 @@ class OverlappedSearch {
 
  private:
   // What a chip with the next smaller of the coarse sizes would have, if that
-  // may have chains: more SRAM is to take no more cycles. Without chains the
+  // may have chains: so a plan takes no more cycles than there. Than on smaller
+  // chips it may, as they compare with sizes of their own. Without chains the
   // sizes that are tried anyway do that. Not for plans that take long to time.
   absl::Status RunForSmaller() {
     if (commands_ > kFewCommands) return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/bound.h"
+#include "compiler/engines/dla/layer_search.h"
 #include "compiler/engines/dla/overlapped_search.h"
 #include "compiler/engines/dla/residency.h"
 
@@ -213,6 +214,11 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                       BoundOf(chip, input, searches, MayChain(recipe)));
   EK_ASSIGN_OR_RETURN(TimedPlan plan,
                       FindPlan(chip, input, recipe, cuts, bound, searches));
+  if (!recipe.serial()) {
+    Schedule scratch;
+    EK_ASSIGN_OR_RETURN(
+        plan, SearchLayer(chip, input, cuts, std::move(plan), scratch));
+  }
   // It is near enough to most plans as it is, and serial ones are far anyway.
   if (!recipe.serial() &&
       plan.cycles - bound.cycles > plan.cycles / kTightEnough) {

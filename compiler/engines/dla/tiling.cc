@@ -16,31 +16,54 @@ AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
                   int64_t size) {
   AxisCut cut = Cut(out_extent, size);
   const auto input = [&](int64_t tile) {
-    const AxisInput range = InputOfAxis(
-        axis, in_extent, tile * size, std::min((tile + 1) * size, out_extent));
-    return range.end - range.begin;
+    return InputOfAxis(axis, in_extent, tile * size,
+                       std::min((tile + 1) * size, out_extent));
   };
-  // Between the borders all read the same.
+  AxisInput before;   // Of the last tile.
+  int64_t there = 0;  // The end of all tiles.
+  const auto add = [&](int64_t tile) {
+    const AxisInput range = input(tile);
+    const int64_t elements = range.end - range.begin;
+    cut.most_input = std::max(cut.most_input, elements);
+    if (range.end > there) {
+      ++cut.loads_once;
+      cut.input_once += range.end - std::max(there, range.begin);
+      there = range.end;
+    }
+    if (tile > 0 && range.begin == before.begin && range.end == before.end) {
+      return;
+    }
+    before = range;
+    ++cut.loads;
+    cut.all_input += elements;
+    if (elements == in_extent) ++cut.whole_loads;
+  };
+  const AxisInput first = input(0);
+  cut.first_input = first.end - first.begin;
+  // Between the borders all read the same number.
   const int64_t span = axis.Span(size);
   const auto is_inner = [&](int64_t tile) {
-    const int64_t first = tile * size * axis.stride - axis.pad_before;
-    return first >= 0 && first + span <= in_extent &&
+    const int64_t begin = tile * size * axis.stride - axis.pad_before;
+    return begin >= 0 && begin + span <= in_extent &&
            (tile + 1) * size <= out_extent;
   };
-  const auto add = [&](int64_t tile) {
-    const int64_t elements = input(tile);
-    cut.most_input = std::max(cut.most_input, elements);
-    cut.all_input += elements;
-  };
-  cut.first_input = input(0);
   int64_t begin = 0;
+  while (begin < cut.tiles && !is_inner(begin)) add(begin++);
   int64_t end = cut.tiles;
-  while (begin < end && !is_inner(begin)) add(begin++);
-  while (end > begin && !is_inner(end - 1)) add(--end);
+  while (end > begin && !is_inner(end - 1)) --end;
   if (end > begin) {
-    cut.most_input = std::max(cut.most_input, span);
-    cut.all_input += (end - begin) * span;
+    add(begin++);
+    const int64_t more = end - begin;
+    cut.loads += more;
+    cut.loads_once += more;
+    cut.all_input += more * span;
+    cut.input_once += more * std::min(span, size * axis.stride);
+    if (more > 0) {
+      before = input(end - 1);
+      there = before.end;
+    }
   }
+  while (end < cut.tiles) add(end++);
   return cut;
 }
 

@@ -64,6 +64,14 @@ struct AxisCut {
   int64_t first_input = 0;
   int64_t most_input = 0;
   int64_t all_input = 0;
+  // Of rows and columns: tiles, without those that read the same as the one
+  // before, for which `all_input` has nothing either; of these, those that read
+  // all elements.
+  int64_t loads = 0;
+  int64_t whole_loads = 0;
+  // The same if nothing is read twice.
+  int64_t loads_once = 0;
+  int64_t input_once = 0;
 };
 AxisCut Cut(int64_t extent, int64_t size);
 AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,

@@ -162,16 +162,43 @@ absl::StatusOr<int64_t> TilingCosts::TileCycles(const Shape& pixels,
   EK_ASSIGN_OR_RETURN(const int64_t last, StepCycles(shape));
   sum += last;
   if (count_ == Count::kArray) return sum;
-  const Slice output = {0, shape.rows, 0, shape.columns, 0, shape.channels};
+  EK_ASSIGN_OR_RETURN(const int64_t summing, SummingCycles(shape, inputs));
+  return sum + summing;
+}
+
+absl::StatusOr<int64_t> TilingCosts::SummingCycles(
+    const Shape& pixels, const AxisCut& inputs) const {
+  if (inputs.tiles == 1) return 0;
+  const Slice output = {0, pixels.rows, 0, pixels.columns, 0, pixels.channels};
   const ComputeCommand add = AddSums(output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t adding,
                       CommandCycles(add.command, add.registers));
-  sum += adding * (inputs.tiles - 1);
+  const int64_t sum = adding * (inputs.tiles - 1);
   if (layer_.gives_sums()) return sum;
   const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t requantizing,
                       CommandCycles(requantize.command, requantize.registers));
   return sum + requantizing;
+}
+
+absl::StatusOr<int64_t> TilingCosts::SummingCycles(
+    const Candidate& candidate) const {
+  int64_t sum = 0;
+  for (const TilesOfSize& row : SizesOf(rows_[candidate.rows])) {
+    for (const TilesOfSize& column : SizesOf(columns_[candidate.columns])) {
+      for (const TilesOfSize& channel :
+           SizesOf(channels_[candidate.channels])) {
+        EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                            SummingCycles({.rows = row.size,
+                                           .columns = column.size,
+                                           .channels = channel.size,
+                                           .inputs = 0},
+                                          inputs_[candidate.inputs]));
+        sum += cycles * row.count * column.count * channel.count;
+      }
+    }
+  }
+  return sum;
 }
 
 absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
@@ -268,39 +295,45 @@ OperandWork TilingCosts::InputWork(const Candidate& candidate,
   const AxisCut& channels = channels_[candidate.channels];
   const AxisCut& inputs = inputs_[candidate.inputs];
   if (candidate.whole_input) {
+    const int64_t row = layer_.in_row_bytes() * streamed;
     input.buffer_bytes = layer_.all_in_bytes() * streamed;
-    input.all_bytes = input.buffer_bytes;
+    input.all_bytes = rows.input_once * row;
     input.buffers_used = 1;
-    input.transfers = rows.tiles * streamed;
+    input.transfers = rows.loads_once * streamed;
     input.border_transfers = input.transfers;
-    input.exposed_cycles = DmaCycles(
-        streamed, rows.first_input * layer_.in_row_bytes() * streamed);
+    input.exposed_cycles = DmaCycles(streamed, rows.first_input * row);
   } else {
-    const int64_t pixel_tiles = rows.tiles * columns.tiles;
+    const int64_t loads = rows.loads * columns.loads;
     const bool split = inputs.tiles > 1;
     const int64_t in_channels = InputChannels(candidate);
     const int64_t pixel = in_channels * layer_.in_bytes * streamed;
     // Without a cut of its own, an input tile serves all that follow it.
-    const bool again = !channelwise_ &&
-                       (split || (candidate.order != TileOrder::kPixelsOuter &&
-                                  pixel_tiles > 1));
+    const bool again =
+        !channelwise_ &&
+        (split || (candidate.order != TileOrder::kPixelsOuter && loads > 1));
     const int64_t passes = again ? channels.tiles : 1;
+    // Neighbours can read the same input channel.
+    const int64_t channel_loads =
+        channelwise_ ? std::min(channels.tiles, layer_.in.c) : 1;
+    // The tiles of one tile of rows.
+    const int64_t repeats = channel_loads * passes * inputs.tiles;
     input.buffer_bytes = rows.most_input * columns.most_input * pixel;
     input.all_bytes = rows.all_input * columns.all_input * layer_.in.c *
                       layer_.in_bytes * streamed * passes;
-    input.buffers_used = channelwise_ ? pixel_tiles * channels.tiles
-                                      : pixel_tiles * passes * inputs.tiles;
+    input.buffers_used = loads * repeats;
     // The DMA counts in two dimensions.
     const bool by_row =
         columns.tiles > 1 && (split || in_channels < layer_.in.c);
-    const int64_t per_rows = by_row ? rows.all_input : rows.tiles;
-    // A number of columns, channels and so on for each tile of rows.
-    const int64_t per_row_tile = input.buffers_used / rows.tiles;
-    input.transfers = per_row_tile * per_rows * streamed;
+    input.transfers =
+        repeats * streamed *
+        (by_row ? (columns.loads - columns.whole_loads) * rows.all_input +
+                      columns.whole_loads * rows.loads
+                : loads);
     input.border_transfers =
         kMaxBuffers * (by_row ? rows.most_input : 1) * streamed;
+    const bool first_by_row = by_row && columns.first_input < layer_.in.w;
     input.exposed_cycles =
-        DmaCycles(streamed * (by_row ? rows.first_input : 1),
+        DmaCycles(streamed * (first_by_row ? rows.first_input : 1),
                   rows.first_input * columns.first_input * pixel);
   }
   input.cycles = DmaCycles(input.transfers, input.all_bytes);

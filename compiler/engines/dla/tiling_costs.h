@@ -85,8 +85,10 @@ class TilingCosts {
   Tiling TilingOf(const Candidate& candidate) const;
   // Of the compute unit, for the whole layer. The same for both orders.
   absl::StatusOr<int64_t> ComputeCycles(const Candidate& candidate);
-  // Of them, those that only add and requantize sums, where rows and columns
-  // are whole: what the candidate's cut of the input channels costs at least.
+  // Of them, those that add and requantize sums.
+  absl::StatusOr<int64_t> SummingCycles(const Candidate& candidate) const;
+  // The same where rows and columns are whole: what the candidate's cut of the
+  // input channels costs at least.
   absl::StatusOr<int64_t> AddingCycles(const Candidate& candidate);
   // About what each tile of rows and columns beyond the first adds to the
   // compute cycles: filling the array once more, for every command of it. At
@@ -135,6 +137,9 @@ class TilingCosts {
   // Of a tile's steps, with what adds and requantizes their sums.
   absl::StatusOr<int64_t> TileCycles(const Shape& pixels,
                                      size_t input_cut) const;
+  // Of that, what adds and requantizes sums.
+  absl::StatusOr<int64_t> SummingCycles(const Shape& pixels,
+                                        const AxisCut& inputs) const;
   absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
                                         const RegisterFile& registers) const;
 
