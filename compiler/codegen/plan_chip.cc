@@ -122,7 +122,7 @@ class ChipPlanner {
                      {.reason = "MEMORY_TOO_SMALL",
                       .what = "no order of the layers was found whose tensors "
                               "fit the memory of the engines",
-                      .fix = "use a target with more of this memory"});
+                      .fix = "use a target whose engines have more memory"});
   }
 
  private:

@@ -6,9 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/error.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/codegen/sufficient_memory.h"
 #include "compiler/ir/graph.h"
 #include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
@@ -123,6 +128,43 @@ TEST(KeptMemoryTest, TheMessageCountsWhatIsKept) {
               "6480 bytes, 2384 of them for records of jobs and what is "
               "rearranged");
   }
+}
+
+// Constants take most of the memory, and planning does not count them. What the
+// message advises is added to the parameter, which counts the firmware, too.
+TEST(KeptMemoryTest, TheMessageNamesHowManyBytesMoreSuffice) {
+  QuantizedGraphBuilder builder(5);
+  builder.UseShifts(v1::FLOOR);
+  builder.ShareScale();
+  TensorId x = builder.Input({1, 8, 8, 64});
+  for (int layer = 0; layer < 3; ++layer) x = builder.Conv(x, 64, {}, true);
+  const Graph graph = builder.Finish({x});
+  const auto target_of = [](int64_t l2_bytes) {
+    const auto target = target::ResolveTarget(absl::StrCat(
+        "extends: \"diana\"\nset { name: \"l2_bytes\" value: ", l2_bytes,
+        " }"));
+    EXPECT_TRUE(target.ok()) << target.status();
+    return *target;
+  };
+  constexpr int64_t kSmall = 40'000;
+  const v1::ResolvedTarget small = target_of(kSmall);
+  const auto partition = compiler::PartitionGraph(graph, small.capabilities());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  const absl::Status refusal =
+      compiler::TilePartition(graph, *partition, small.machine(), {}).status();
+  ASSERT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted) << refusal;
+  const auto detail = GetErrorDetail(compiler::NameSufficientMemory(
+      refusal, graph, *partition, small.machine(), {}));
+  ASSERT_TRUE(detail.has_value());
+  constexpr absl::string_view kBefore = "use a target with at least ";
+  ASSERT_TRUE(absl::StartsWith(detail->fix, kBefore)) << detail->fix;
+  const std::string number = detail->fix.substr(kBefore.size());
+  int64_t more = 0;
+  ASSERT_TRUE(absl::SimpleAtoi(number.substr(0, number.find(' ')), &more))
+      << detail->fix;
+  EXPECT_TRUE(CompileQuantized(graph, target_of(kSmall + more)).ok()) << more;
+  EXPECT_FALSE(CompileQuantized(graph, target_of(kSmall + more * 31 / 32)).ok())
+      << more;
 }
 
 // A job has all input channels, whose weights must fit the memory that it

@@ -1,6 +1,8 @@
 // Random graphs of every op on every element type: C computes what the
 // interpreter does, to the bit.
 
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/codegen/c/c_sources.h"
@@ -199,6 +202,45 @@ const CCompiler& Sanitizers() {
 
 TEST(COpsTest, ChainsEqualTheInterpreter) {
   ExpectEqual(Chains(), Sanitizers());
+}
+
+// One channel of the largest weights, one of the least.
+Graph LayerOfInt16(int64_t depth) {
+  absl::StatusOr<Graph> graph = ParseGraph(absl::StrCat(
+      "graph \"net\"\n%x : int16[1,", depth,
+      "] scale 0.001 zero 0 = input\n%w : int8[2,", depth,
+      "] scale 0.01 zero 0 = input\n%y : int16[1,2] scale 1000 zero 0 = "
+      "fully_connected(%x, %w) id y\nreturn %y\n"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const TensorId weights = graph->inputs[1];
+  graph->inputs.pop_back();
+  const auto count = static_cast<size_t>(depth);
+  graph->tensors[weights].data =
+      ConstantData(std::string(count, '\x7f') + std::string(count, '\x81'));
+  return *std::move(graph);
+}
+
+// 516 products of 127 and 32768 are less than 2^31, one more is not.
+TEST(COpsTest, SumsOfInt16AreInt32WhereTheseHoldThem) {
+  std::vector<CNetwork> networks;
+  for (const int64_t depth : {516, 517}) {
+    auto network = NetworkOf(LayerOfInt16(depth), absl::StrCat("n", depth),
+                             CRecipe::kPlain, 0);
+    ASSERT_TRUE(network.ok()) << network.status();
+    std::string code;
+    for (const CFile& file : network->sources.files) code += file.text;
+    EXPECT_EQ(absl::StrContains(code, "int32_t sum = 0;"), depth == 516);
+    EXPECT_EQ(absl::StrContains(code, "int64_t sum = 0;"), depth == 517);
+    for (const int16_t value : {-32768, 32767}) {
+      const std::vector<int16_t> values(static_cast<size_t>(depth), value);
+      network->invocations.push_back(
+          {std::string(reinterpret_cast<const char*>(values.data()),
+                       values.size() * sizeof(int16_t))});
+    }
+    networks.push_back(*std::move(network));
+  }
+  const absl::Status same = CompareWithInterpreter(networks, Sanitizers());
+  EXPECT_TRUE(same.ok()) << same;
 }
 
 // Every chain with every recipe. `tools/test --full`.

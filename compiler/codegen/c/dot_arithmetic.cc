@@ -1,6 +1,8 @@
 #include "compiler/codegen/c/dot_arithmetic.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -22,6 +24,34 @@ std::vector<int32_t> WeightZeros(const StepWriter& w, int64_t channels) {
   return zeros;
 }
 
+// Whether int32 holds all sums of products of int16 inputs, whatever these are.
+// The bias is added later, modulo 2^32 where results depend on it so.
+bool SumsFitInt32(const StepWriter& w, int64_t channels) {
+  const v1::OpAttributes& op = w.op();
+  const bool channels_last = op.has_depthwise_conv2d();
+  const bool is_layer =
+      channels_last || op.has_conv2d() || op.has_fully_connected();
+  const Tensor& weights = w.In(1);
+  if (!is_layer || !weights.is_constant() || weights.type != v1::INT8 ||
+      channels == 0) {
+    return false;
+  }
+  const int64_t zero = w.InQuantization(0).zero_point[0];
+  const int64_t largest = int64_t{1} << 15;
+  const int64_t most =
+      std::numeric_limits<int32_t>::max() / (largest + std::abs(zero));
+  const std::vector<int32_t> zeros = WeightZeros(w, channels);
+  std::vector<int64_t> magnitudes(static_cast<size_t>(channels), 0);
+  const auto* values = reinterpret_cast<const int8_t*>(weights.data->data());
+  const int64_t count = weights.num_elements();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t c = channels_last ? i % channels : i / (count / channels);
+    magnitudes[c] += std::abs(int64_t{values[i]} - zeros[c]);
+  }
+  return std::all_of(magnitudes.begin(), magnitudes.end(),
+                     [&](int64_t sum) { return sum <= most; });
+}
+
 }  // namespace
 
 absl::StatusOr<DotArithmetic> DotArithmetic::Of(StepWriter& w,
@@ -31,6 +61,7 @@ absl::StatusOr<DotArithmetic> DotArithmetic::Of(StepWriter& w,
   const v1::ElementType type = w.In(0).type;
   if (IsFloat(type) || type == v1::INT32) return dot;
   dot.quantized_ = true;
+  dot.wide_sums_ = IsWide(w) && !SumsFitInt32(w, channels);
   if (w.Out(0).type == v1::INT32) {
     EK_ASSIGN_OR_RETURN(dot.parameters_, ops::AccumulatorParameters(
                                              w.InQuantization(0),
@@ -72,7 +103,7 @@ void DotArithmetic::Prepare(const std::string& channel) {
 std::string DotArithmetic::sum_type() const {
   const v1::ElementType type = w_.In(0).type;
   if (IsFloat(type)) return std::string(CTypeOf(type));
-  if (type == v1::INT16) return "int64_t";
+  if (wide_sums_) return "int64_t";
   return type == v1::INT32 ? "uint32_t" : "int32_t";
 }
 
@@ -92,7 +123,7 @@ std::string DotArithmetic::AddProduct(const std::string& sum,
   const std::string product =
       absl::StrCat(less(x, CInteger(parameters_.input_zero_point)), " * ",
                    less(w, weight_zero_));
-  return absl::StrCat(sum, " += ", IsWide(w_) ? "(int64_t)" : "", product, ";");
+  return absl::StrCat(sum, " += ", wide_sums_ ? "(int64_t)" : "", product, ";");
 }
 
 std::string DotArithmetic::AddPadding(const std::string& sum,
@@ -136,6 +167,7 @@ void DotArithmetic::FinishSteps(const std::string& sum,
                    ", ", multiplier_, ", ", shift_, ", ", tail, ";");
     return;
   }
+  // int32 sums keep their sign.
   const std::string biased =
       w_.Has(2) ? absl::StrCat("((uint64_t)", sum, " + (uint64_t)", w_.X(2),
                                "[", channel, "])")

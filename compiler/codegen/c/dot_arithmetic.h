@@ -44,6 +44,7 @@ class DotArithmetic {
   StepWriter& w_;
   const v1::Clamp& clamp_;
   bool quantized_ = false;
+  bool wide_sums_ = false;  // Of int16 inputs, where int32 may not hold them.
   ops::QuantizedDotParameters parameters_;
   std::string weight_zero_;  // C expression.
   std::string multiplier_, shift_;

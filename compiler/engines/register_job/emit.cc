@@ -102,6 +102,9 @@ class Emitter {
       AddMove(from, to, planned.move.link, steps);
       return absl::OkStatus();
     }
+    if (planned.room.size_bytes() > schedule_.needs().rearranged_bytes) {
+      return absl::InternalError("a rearranged tile is larger than its room");
+    }
     End between = {RecordLocation(), room.layout};
     between.location.set_address(
         memory_.step_room +

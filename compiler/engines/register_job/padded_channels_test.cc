@@ -9,11 +9,11 @@
 #include "compiler/engines/register_job/backend.h"
 #include "compiler/engines/register_job/constants.h"
 #include "compiler/engines/register_job/schedule.h"
+#include "compiler/engines/register_job/testing/diana.h"
 #include "compiler/engines/register_job/testing/toy_machine.h"
 #include "edgekiln/v1/engines/register_job.pb.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
-#include "target/resolve.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -22,31 +22,9 @@ constexpr int32_t kL2 = 0;
 constexpr int32_t kL1 = 1;
 constexpr int64_t kMultiple = 16;
 
-const v1::Machine& Diana() {
-  static const auto* machine =
-      new v1::Machine(target::ResolveTarget("extends: \"diana\"")->machine());
-  return *machine;
-}
-
 const Chip& DianaChip() {
   static const auto* chip = new Chip(*Chip::Create(Diana(), 0));
   return *chip;
-}
-
-// The op with results of sums shifted right by 5.
-Graph Shifted(const OpSpec& spec) {
-  Graph graph = GraphOf(spec);
-  const auto set = [&](TensorId tensor, float scale) {
-    Quantization& quantization = *graph.tensors[tensor].quantization;
-    for (float& each : quantization.scale) each = scale;
-    for (int32_t& each : quantization.zero_point) each = 0;
-  };
-  Op& op = graph.ops[0];
-  set(op.inputs[0], 1);
-  set(op.inputs[1], 0.25F);
-  set(op.outputs[0], 8);
-  op.attributes.set_rounding(v1::FLOOR);
-  return graph;
 }
 
 OpSpec Conv(int64_t c, int64_t h) {

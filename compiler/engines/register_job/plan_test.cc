@@ -278,6 +278,28 @@ TEST_P(PlanTest, BlocksMayBeLargerThanAlignments) {
   const Graph graph = GraphOf(spec);
   CheckAllSizes(graph, ToyMachine(32, kRoomy));
 }
+
+// A job's condition cuts the channels of a tile further.
+TEST_P(PlanTest, JobsOfATileAreExact) {
+  const Graph graph = GraphOf(GetParam());
+  v1::Machine machine = ToyMachine(kBlock, kRoomy);
+  for (auto& job :
+       *machine.mutable_engines(0)->mutable_jobs()->mutable_jobs()) {
+    auto& condition = *job.add_where();
+    condition.set_expr("out_c <= 8");
+    condition.set_need("8 channels");
+  }
+  const Region region = RegionOf(graph, {0});
+  for (const Stays stays : {Stays{false, false}, Stays{true, true}}) {
+    for (const int64_t bytes : {SmallestOf(region, machine, stays), kRoomy}) {
+      SCOPED_TRACE(bytes);
+      const auto plan = PlanOf(region, machine, bytes, stays);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      Execution(region, machine, *plan, stays).Check();
+    }
+  }
+}
+
 TEST_P(PlanTest, CheckSmallestRefusesWhatNoPlanFits) {
   const Graph graph = GraphOf(GetParam());
   const Region region = RegionOf(graph, {0});

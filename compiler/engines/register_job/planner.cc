@@ -91,7 +91,9 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             "its weights, and what stays there meanwhile"),
        .fix = absl::StrCat("use a target with at least ", need, " bytes of ",
                            memory.name(),
-                           ", or a model with fewer channels there")});
+                           ", or a model with fewer channels there, or "
+                           "--offload paying, which leaves such layers to the "
+                           "host")});
 }
 
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,

@@ -19,13 +19,15 @@ using Kind = TileStep::Kind;
 
 absl::StatusOr<Schedule> Schedule::Create(const Placement& placement,
                                           const Decision& decision) {
-  TileSet tiles(placement.operation, decision.tiling);
   TileCosts costs(placement);
-  EK_ASSIGN_OR_RETURN(const auto needs, costs.NeedsOf(tiles));
+  TileSet tiles = costs.Tiles(decision.tiling);
+  EK_ASSIGN_OR_RETURN(auto needs, costs.NeedsOf(tiles));
   if (!needs) {
     return absl::InvalidArgumentError(
         "the op cannot be cut so where its tensors lie");
   }
+  EK_ASSIGN_OR_RETURN(needs->rearranged_bytes,
+                      costs.RearrangedBytes(tiles, *needs));
   TileSet jobs = JobsOf(placement.operation, tiles, needs->job_channels);
   Schedule schedule(placement, std::move(tiles), std::move(jobs));
   schedule.needs_ = *needs;

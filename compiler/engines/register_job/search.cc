@@ -93,9 +93,9 @@ absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
 absl::StatusOr<std::optional<int64_t>> StartCyclesOf(const Placement& placement,
                                                      const TileSet& jobs) {
   int64_t most = 0;
-  for (const CutAxis::Kind& h : jobs.h->kinds) {
-    for (const CutAxis::Kind& w : jobs.w->kinds) {
-      for (const CutAxis::Kind& c : jobs.c->kinds) {
+  for (const CutAxis::Kind& h : jobs.h->jobs.all) {
+    for (const CutAxis::Kind& w : jobs.w->jobs.all) {
+      for (const CutAxis::Kind& c : jobs.c->jobs.all) {
         const auto code = placement.chip->view().Encode(
             VariablesOf(placement.operation, h.first, w.first, c.first));
         if (absl::IsOutOfRange(code.status())) return std::nullopt;
@@ -125,17 +125,23 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
   const int64_t weight_passes =
       channels_outer || channel_tiles == 1 ? 1 : images;
   const bool image_stays = !channelwise && (!channels_outer || images == 1);
-  size_t at = 0;
   size_t at_job = 0;
-  for (const CutAxis::Kind& h : tiles.h->kinds) {
-    for (const CutAxis::Kind& w : tiles.w->kinds) {
-      const __int128 places = static_cast<__int128>(h.count) * w.count;
-      for (const CutAxis::Kind& c : jobs.c->kinds) {
-        sums.jobs += places * c.count * cycles.jobs[at_job++];
+  for (const CutAxis::Kind& h : jobs.h->jobs.all) {
+    for (const CutAxis::Kind& w : jobs.w->jobs.all) {
+      for (const CutAxis::Kind& c : jobs.c->jobs.all) {
+        sums.jobs += static_cast<__int128>(h.count) * w.count * c.count *
+                     cycles.jobs[at_job++];
       }
-      for (size_t c = 0; c < tiles.c->kinds.size(); ++c) {
+    }
+  }
+  const std::vector<CutAxis::Kind>& channels = tiles.c->moves.all;
+  size_t at = 0;
+  for (const CutAxis::Kind& h : tiles.h->moves.all) {
+    for (const CutAxis::Kind& w : tiles.w->moves.all) {
+      const __int128 places = static_cast<__int128>(h.count) * w.count;
+      for (size_t c = 0; c < channels.size(); ++c) {
         const TileMoves& tile = cycles.tiles[at++];
-        const __int128 count = places * tiles.c->kinds[c].count;
+        const __int128 count = places * channels[c].count;
         sums.moves += count * tile.output.cycles;
         const __int128 inputs =
             image_stays ? (c == 0 ? places : __int128{0}) : count;
@@ -144,15 +150,15 @@ Sums SumsOf(const TileSet& tiles, const TileSet& jobs, const CycleTable& cycles,
       }
     }
   }
-  for (size_t c = 0; c < tiles.c->kinds.size(); ++c) {
-    sums.moves += __int128{cycles.constants[c].cycles} *
-                  tiles.c->kinds[c].count * weight_passes;
+  for (size_t c = 0; c < channels.size(); ++c) {
+    sums.moves += __int128{cycles.constants[c].cycles} * channels[c].count *
+                  weight_passes;
   }
   const TileMoves& first = cycles.tiles[0];
-  const size_t last = (tiles.h->kind_of.back() * tiles.w->kinds.size() +
-                       tiles.w->kind_of.back()) *
-                          tiles.c->kinds.size() +
-                      tiles.c->kind_of.back();
+  const size_t last = (tiles.h->moves.of.back() * tiles.w->moves.all.size() +
+                       tiles.w->moves.of.back()) *
+                          channels.size() +
+                      tiles.c->moves.of.back();
   sums.exposed = __int128{first.input.cycles} + first.input2.cycles +
                  cycles.constants[0].cycles + cycles.tiles[last].output.cycles;
   return sums;
@@ -250,9 +256,9 @@ class Searcher {
     if (smallest < std::numeric_limits<int64_t>::max()) return smallest;
     // The smallest tile, and why its job cannot be encoded.
     const TileSet tiles = costs_.Tiles({1, 1, 1});
-    for (const CutAxis::Kind& h : tiles.h->kinds) {
-      for (const CutAxis::Kind& w : tiles.w->kinds) {
-        for (const CutAxis::Kind& c : tiles.c->kinds) {
+    for (const CutAxis::Kind& h : tiles.h->jobs.all) {
+      for (const CutAxis::Kind& w : tiles.w->jobs.all) {
+        for (const CutAxis::Kind& c : tiles.c->jobs.all) {
           const auto writes = placement_.chip->view().Encode(
               VariablesOf(placement_.operation, h.first, w.first, c.first));
           if (!writes.ok()) return writes.status();
@@ -391,10 +397,12 @@ class Searcher {
   // express these tiles.
   absl::StatusOr<bool> Time(const Candidate& candidate) {
     const TileSet tiles = costs_.Tiles(candidate.tiling);
-    EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+    EK_ASSIGN_OR_RETURN(auto needs, costs_.NeedsOf(tiles));
     const TileSet jobs = costs_.Jobs(tiles, *needs);
     EK_ASSIGN_OR_RETURN(const auto start, StartCyclesOf(placement_, jobs));
     if (!start) return false;
+    EK_ASSIGN_OR_RETURN(needs->rearranged_bytes,
+                        costs_.RearrangedBytes(tiles, *needs));
     timed_tiles_ += jobs.tiles();
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
@@ -439,10 +447,12 @@ class Searcher {
     const auto move = [](const MoveCost& cost) {
       return StepCost{false, cost.cycles, 0, cost.waits};
     };
-    const size_t image = tiles.h->kind_of[step.h] * tiles.w->kinds.size() +
-                         tiles.w->kind_of[step.w];
-    const int32_t c = tiles.c->kind_of[step.c];
-    const TileMoves& tile = cycles.tiles[image * tiles.c->kinds.size() + c];
+    const int32_t c = tiles.c->moves.of[step.c];
+    const TileMoves& tile =
+        cycles.tiles[(tiles.h->moves.of[step.h] * tiles.w->moves.all.size() +
+                      tiles.w->moves.of[step.w]) *
+                         tiles.c->moves.all.size() +
+                     c];
     switch (step.kind) {
       case TileStep::Kind::kConstants:
         return move(cycles.constants[c]);
@@ -455,10 +465,11 @@ class Searcher {
       case TileStep::Kind::kJob:
         break;
     }
-    return {
-        true, start_cycles,
-        cycles
-            .jobs[image * jobs.c->kinds.size() + jobs.c->kind_of[step.job_c]]};
+    const size_t image = jobs.h->jobs.of[step.h] * jobs.w->jobs.all.size() +
+                         jobs.w->jobs.of[step.w];
+    return {true, start_cycles,
+            cycles.jobs[image * jobs.c->jobs.all.size() +
+                        jobs.c->jobs.of[step.job_c]]};
   }
 
   const Placement& placement_;

@@ -145,7 +145,8 @@ TEST(TileSetMakerTest, SharesEqualCuts) {
          {std::pair(made.h, own.h), std::pair(made.w, own.w),
           std::pair(made.c, own.c)}) {
       ASSERT_EQ(a->cuts.size(), b->cuts.size());
-      EXPECT_EQ(a->kind_of, b->kind_of);
+      EXPECT_EQ(a->jobs.of, b->jobs.of);
+      EXPECT_EQ(a->moves.of, b->moves.of);
       EXPECT_EQ(a->cuts.back().in_end, b->cuts.back().in_end);
     }
     EXPECT_EQ(maker.Tiles(tiling).c, made.c);

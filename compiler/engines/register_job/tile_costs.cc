@@ -1,6 +1,7 @@
 #include "compiler/engines/register_job/tile_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/rounding.h"
 #include "base/status_macros.h"
@@ -81,15 +82,18 @@ MoveCost TileCosts::CostOf(const Chip::Move& move) const {
   return {move.host_cycles, move.window == placement_.chip->engine()};
 }
 
-absl::StatusOr<TileCosts::Role::Moved> TileCosts::MoveOf(Role& role,
-                                                         const Cut& h,
-                                                         const Cut& w,
-                                                         const Cut& c) {
+absl::StatusOr<TileCosts::Role::Moved> TileCosts::MoveOf(
+    Role& role, const CutAxis::Kind& h_kind, const CutAxis::Kind& w_kind,
+    const CutAxis::Kind& c_kind) {
+  const Cut& h = h_kind.first;
+  const Cut& w = w_kind.first;
+  const Cut& c = c_kind.first;
   const ImagePart part = PartIn(role.output, h, w, c);
-  const auto [place, is_new] =
-      role.moves.try_emplace({part.extents[0], part.extents[1], part.extents[2],
-                              role.output ? c.padding : c.in_padding},
-                             Role::Moved{});
+  const auto [place, is_new] = role.moves.try_emplace(
+      {part.extents[0], part.extents[1], part.extents[2],
+       role.output ? c.padding : c.in_padding,
+       PlaceInGroup(*role.operand, role.which, h_kind, w_kind, c_kind)},
+      Role::Moved{});
   if (is_new) {
     // NeedsOf() has seen that there is such a part.
     EK_ASSIGN_OR_RETURN(
@@ -182,9 +186,9 @@ bool TileCosts::HasParts(Role& role, const TileSet& tiles) const {
 
 absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                                          const TileSet& tiles) const {
-  for (const CutAxis::Kind& h : tiles.h->kinds) {
-    for (const CutAxis::Kind& w : tiles.w->kinds) {
-      for (const CutAxis::Kind& c : tiles.c->kinds) {
+  for (const CutAxis::Kind& h : tiles.h->jobs.all) {
+    for (const CutAxis::Kind& w : tiles.w->jobs.all) {
+      for (const CutAxis::Kind& c : tiles.c->jobs.all) {
         const ImagePart part = PartIn(role.output, h.first, w.first, c.first);
         const auto [place, is_new] =
             role.direct.try_emplace(part.extents, false);
@@ -260,9 +264,9 @@ absl::StatusOr<bool> TileCosts::FindConstants(const CutAxis& jobs) {
 
 absl::StatusOr<bool> TileCosts::AreJobs(const TileSet& jobs) {
   const target::RegisterJobsView& view = placement_.chip->view();
-  for (const CutAxis::Kind& h : jobs.h->kinds) {
-    for (const CutAxis::Kind& w : jobs.w->kinds) {
-      for (const CutAxis::Kind& c : jobs.c->kinds) {
+  for (const CutAxis::Kind& h : jobs.h->jobs.all) {
+    for (const CutAxis::Kind& w : jobs.w->jobs.all) {
+      for (const CutAxis::Kind& c : jobs.c->jobs.all) {
         const target::JobVariables variables =
             VariablesOf(placement_.operation, h.first, w.first, c.first);
         // Most of them are refused: without an error's text.
@@ -312,9 +316,9 @@ absl::StatusOr<bool> TileCosts::ArePartsOfRooms(Role& role,
                                                 const TileSet& tiles,
                                                 const TileSet& jobs) const {
   const bool out = role.output;
-  for (const CutAxis::Kind& h : tiles.h->kinds) {
-    for (const CutAxis::Kind& w : tiles.w->kinds) {
-      for (const CutAxis::Kind& tile : tiles.c->kinds) {
+  for (const CutAxis::Kind& h : tiles.h->jobs.all) {
+    for (const CutAxis::Kind& w : tiles.w->jobs.all) {
+      for (const CutAxis::Kind& tile : tiles.c->jobs.all) {
         EK_ASSIGN_OR_RETURN(const bool parts,
                             Known(role.op->parts_of_rooms,
                                   {out ? h.first.size() : h.first.in_size(),
@@ -352,7 +356,7 @@ absl::StatusOr<bool> TileCosts::AreRefused(int64_t channels) {
     const target::RegisterJobsView& view = placement_.chip->view();
     const TileSet jobs =
         maker_.Tiles({operation.out.h, operation.out.w, channels});
-    for (const CutAxis::Kind& c : jobs.c->kinds) {
+    for (const CutAxis::Kind& c : jobs.c->jobs.all) {
       const int32_t failed = view.FailedCondition(
           placement_.job,
           VariablesOf(operation, jobs.h->cuts[0], jobs.w->cuts[0], c.first));
@@ -418,27 +422,42 @@ absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsWith(
                           ArePartsOfRooms(*role, tiles, jobs));
       if (!parts) return std::nullopt;
     }
-    for (const CutAxis::Kind& h : tiles.h->kinds) {
-      for (const CutAxis::Kind& w : tiles.w->kinds) {
-        for (const CutAxis::Kind& c : tiles.c->kinds) {
+    for (const CutAxis::Kind& h : tiles.h->jobs.all) {
+      for (const CutAxis::Kind& w : tiles.w->jobs.all) {
+        for (const CutAxis::Kind& c : tiles.c->jobs.all) {
           EK_ASSIGN_OR_RETURN(const int64_t tile,
                               BytesOf(*role, h.first, w.first, c.first));
           *bytes = std::max(*bytes, tile);
-          if (!placement_.chip->rearranges()) continue;
-          EK_ASSIGN_OR_RETURN(const Role::Moved moved,
-                              MoveOf(*role, h.first, w.first, c.first));
-          needs.rearranged_bytes =
-              std::max(needs.rearranged_bytes, moved.rearranged_bytes);
         }
       }
     }
   }
-  for (const CutAxis::Kind& c : tiles.c->kinds) {
+  for (const CutAxis::Kind& c : tiles.c->jobs.all) {
     EK_ASSIGN_OR_RETURN(const ConstantRoom room, ConstantRoomOf(c.first));
     needs.constant_bytes =
         std::max(needs.constant_bytes, placement_.chip->Aligned(room.bytes));
   }
   return needs;
+}
+
+absl::StatusOr<int64_t> TileCosts::RearrangedBytes(const TileSet& tiles,
+                                                   const TileNeeds& needs) {
+  int64_t bytes = 0;
+  if (!placement_.chip->rearranges()) return bytes;
+  for (const auto& [access, role] :
+       {std::pair(needs.input, &input_), std::pair(needs.input2, &input2_),
+        std::pair(needs.output, &output_)}) {
+    if (access != Access::kMoved) continue;
+    for (const CutAxis::Kind& h : tiles.h->moves.all) {
+      for (const CutAxis::Kind& w : tiles.w->moves.all) {
+        for (const CutAxis::Kind& c : tiles.c->moves.all) {
+          EK_ASSIGN_OR_RETURN(const Role::Moved moved, MoveOf(*role, h, w, c));
+          bytes = std::max(bytes, moved.rearranged_bytes);
+        }
+      }
+    }
+  }
+  return bytes;
 }
 
 absl::StatusOr<int64_t> TileCosts::OccupancyOf(const Cut& h, const Cut& w,
@@ -458,14 +477,18 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
   CycleTable table;
   const Chip& chip = *placement_.chip;
   const TileSet jobs = Jobs(tiles, needs);
-  for (const CutAxis::Kind& h : tiles.h->kinds) {
-    for (const CutAxis::Kind& w : tiles.w->kinds) {
-      for (const CutAxis::Kind& c : jobs.c->kinds) {
+  for (const CutAxis::Kind& h : jobs.h->jobs.all) {
+    for (const CutAxis::Kind& w : jobs.w->jobs.all) {
+      for (const CutAxis::Kind& c : jobs.c->jobs.all) {
         EK_ASSIGN_OR_RETURN(const int64_t occupancy,
                             OccupancyOf(h.first, w.first, c.first));
         table.jobs.push_back(chip.HostCycles(occupancy));
       }
-      for (const CutAxis::Kind& c : tiles.c->kinds) {
+    }
+  }
+  for (const CutAxis::Kind& h : tiles.h->moves.all) {
+    for (const CutAxis::Kind& w : tiles.w->moves.all) {
+      for (const CutAxis::Kind& c : tiles.c->moves.all) {
         TileMoves& tile = table.tiles.emplace_back();
         const struct {
           Access access;
@@ -476,14 +499,13 @@ absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
                      {needs.output, &output_, &tile.output}};
         for (const auto& [access, role, cost] : roles) {
           if (access != Access::kMoved) continue;
-          EK_ASSIGN_OR_RETURN(const Role::Moved moved,
-                              MoveOf(*role, h.first, w.first, c.first));
+          EK_ASSIGN_OR_RETURN(const Role::Moved moved, MoveOf(*role, h, w, c));
           *cost = moved.cost;
         }
       }
     }
   }
-  for (const CutAxis::Kind& c : tiles.c->kinds) {
+  for (const CutAxis::Kind& c : tiles.c->moves.all) {
     EK_ASSIGN_OR_RETURN(const MoveCost cost, ConstantCycles(c.first));
     table.constants.push_back(cost);
   }

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "compiler/engines/register_job/cut_places.h"
 #include "compiler/engines/register_job/op_costs.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/tiles.h"
@@ -32,7 +33,8 @@ struct TileNeeds {
   int64_t constant_bytes = 0;
   int64_t output_bytes = 0;
   int64_t job_channels = 0;  // Of the output, per job: the most that one takes.
-  // Moves pass through system memory; of the largest one there.
+  // Moves pass through system memory; of the largest one there. NeedsOf()
+  // leaves it 0: it is RearrangedBytes() of the same tiles.
   int64_t rearranged_bytes = 0;
 };
 
@@ -48,23 +50,24 @@ struct TileMoves {
 };
 
 struct CycleTable {
-  // Of a tile by the kinds of its cuts: at((h * kinds of w) + w) * kinds of c +
-  // c.
+  // Of a tile by the kinds of moves of its cuts: at((h * kinds of w) + w) *
+  // kinds of c + c.
   std::vector<TileMoves> tiles;
-  std::vector<MoveCost> constants;  // By kind of c.
-  // The engine's, of a job: alike, with the kinds of the jobs' channels.
+  std::vector<MoveCost> constants;  // By kind of moves of c.
+  // The engine's, of a job: alike, by kinds of jobs, channels being the jobs'.
   std::vector<int64_t> jobs;
 };
 
 // Remembers layouts' sizes and moves' costs, in part in the placement's
-// OpCosts. The size of an operand, and the cost of its move, are taken to
-// depend on its own extents only: of tiles with other paddings or the other
-// operand's extents, one stands for all. Not thread-safe.
+// OpCosts. The size of an operand is taken to depend on its own extents only,
+// and the cost of its move on where it begins in a group of reversed bytes as
+// well: of tiles with other paddings or the other operand's extents, one stands
+// for all. Not thread-safe.
 class TileCosts {
  public:
   explicit TileCosts(const Placement& placement)
       : placement_(placement),
-        maker_(placement.operation),
+        maker_(placement.operation, CutPlaceOf(placement)),
         op_(placement.costs != nullptr ? *placement.costs : own_) {}
   TileCosts(const TileCosts&) = delete;
   TileCosts& operator=(const TileCosts&) = delete;
@@ -83,6 +86,10 @@ class TileCosts {
   absl::StatusOr<int64_t> MostJobChannels(int64_t channels);
   absl::StatusOr<CycleTable> CyclesOf(const TileSet& tiles,
                                       const TileNeeds& needs);
+  // Of these tiles, aligned; 0 if the host rearranges none. `tiles` is
+  // Tiles()'s.
+  absl::StatusOr<int64_t> RearrangedBytes(const TileSet& tiles,
+                                          const TileNeeds& needs);
   // Of output channels `c`.
   absl::StatusOr<ConstantRoom> ConstantRoomOf(const Cut& c);
 
@@ -92,20 +99,23 @@ class TileCosts {
   using Extents = std::array<int64_t, 3>;
   struct Role {
     Role(const Operand& operand, target::JobOperand job_operand,
-         OpCosts::Role& op)
+         CutOperand which, OpCosts::Role& op)
         : operand(&operand),
           job_operand(job_operand),
+          which(which),
           output(job_operand == target::JobOperand::kOut),
           op(&op) {}
     const Operand* operand;
     target::JobOperand job_operand;
+    CutOperand which;
     bool output;
     OpCosts::Role* op;  // What all placements have in common.
     struct Moved {
       MoveCost cost;
       int64_t rearranged_bytes = 0;  // 0: the host does not rearrange it.
     };
-    absl::flat_hash_map<std::array<int64_t, 4>, Moved> moves;
+    // By extents, channels of padding, and place of the first byte.
+    absl::flat_hash_map<std::array<int64_t, 5>, Moved> moves;
     // Whether the part of one axis {axis, begin, extent} has a layout; those of
     // all cuts of an axis {axis, size}; whether a job finds a part of these
     // extents of a resident tensor as it lies.
@@ -117,8 +127,9 @@ class TileCosts {
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
                                   const Cut& c);
-  absl::StatusOr<Role::Moved> MoveOf(Role& role, const Cut& h, const Cut& w,
-                                     const Cut& c);
+  absl::StatusOr<Role::Moved> MoveOf(Role& role, const CutAxis::Kind& h_kind,
+                                     const CutAxis::Kind& w_kind,
+                                     const CutAxis::Kind& c_kind);
   MoveCost CostOf(const Chip::Move& move) const;
   absl::StatusOr<std::optional<Access>> AccessOf(Role& role,
                                                  const TileSet& tiles,
@@ -153,9 +164,12 @@ class TileCosts {
   TileSetMaker maker_;
   OpCosts own_;
   OpCosts& op_;  // Of the placement, or own_.
-  Role input_{placement_.input, target::JobOperand::kIn, op_.input};
-  Role input2_{placement_.input2, target::JobOperand::kIn2, op_.input2};
-  Role output_{placement_.output, target::JobOperand::kOut, op_.output};
+  Role input_{placement_.input, target::JobOperand::kIn, CutOperand::kInput,
+              op_.input};
+  Role input2_{placement_.input2, target::JobOperand::kIn2, CutOperand::kInput2,
+               op_.input2};
+  Role output_{placement_.output, target::JobOperand::kOut, CutOperand::kOutput,
+               op_.output};
   absl::flat_hash_map<int64_t, MoveCost> constant_cycles_;  // By bytes.
 };
 

@@ -50,53 +50,70 @@ void ReadChannels(const Operation& operation, Cut& cut) {
       Behind(operation.in.c - operation.in_padding, cut.in_begin, cut.in_end);
 }
 
+// Adds the next cut, to the kind of which `is_same` is true.
+template <typename IsSame>
+void AddTo(CutAxis::Kinds& kinds, const Cut& cut, int64_t place,
+           const IsSame& is_same) {
+  const auto same = std::find_if(kinds.all.begin(), kinds.all.end(), is_same);
+  kinds.of.push_back(static_cast<int32_t>(same - kinds.all.begin()));
+  if (same == kinds.all.end()) {
+    kinds.all.push_back({cut, 1, place});
+  } else {
+    ++same->count;
+  }
+}
+
 // `read` sets what a cut reads.
 template <typename Read>
-SharedAxis CutInto(int64_t extent, int64_t size, const Read& read) {
+SharedAxis CutInto(int axis_index, int64_t extent, int64_t size,
+                   const CutPlace& place, const Read& read) {
   CutAxis axis;
   axis.cuts.reserve(static_cast<size_t>(CeilDiv(extent, size)));
-  axis.kind_of.reserve(axis.cuts.capacity());
+  axis.jobs.of.reserve(axis.cuts.capacity());
   for (int64_t begin = 0; begin < extent; begin += size) {
     Cut cut;
     cut.begin = begin;
     cut.end = std::min(begin + size, extent);
     read(cut);
-    const auto same = std::find_if(
-        axis.kinds.begin(), axis.kinds.end(), [&](const CutAxis::Kind& kind) {
-          return kind.first.size() == cut.size() &&
-                 kind.first.in_size() == cut.in_size() &&
-                 kind.first.padding == cut.padding &&
-                 kind.first.pad_before == cut.pad_before;
-        });
-    axis.kind_of.push_back(static_cast<int32_t>(same - axis.kinds.begin()));
-    if (same == axis.kinds.end()) {
-      axis.kinds.push_back({cut, 1});
-    } else {
-      ++same->count;
-    }
+    const auto is_job = [&](const CutAxis::Kind& kind) {
+      return kind.first.size() == cut.size() &&
+             kind.first.in_size() == cut.in_size() &&
+             kind.first.padding == cut.padding &&
+             kind.first.pad_before == cut.pad_before;
+    };
+    AddTo(axis.jobs, cut, 0, is_job);
     axis.cuts.push_back(cut);
+    if (!place) continue;
+    const int64_t here = place(axis_index, cut);
+    AddTo(axis.moves, cut, here, [&](const CutAxis::Kind& kind) {
+      return kind.place == here && is_job(kind);
+    });
   }
+  if (!place) axis.moves = axis.jobs;
   return std::make_shared<const CutAxis>(std::move(axis));
 }
 
-SharedAxis RowsOf(const Operation& operation, int64_t size) {
-  return CutInto(operation.out.h, size, [&](Cut& cut) {
+SharedAxis RowsOf(const Operation& operation, int64_t size,
+                  const CutPlace& place) {
+  return CutInto(0, operation.out.h, size, place, [&](Cut& cut) {
     ReadWindow(operation.vertical, operation.in.h,
                operation.takes_whole_axes && cut.size() == operation.out.h,
                cut);
   });
 }
 
-SharedAxis ColumnsOf(const Operation& operation, int64_t size) {
-  return CutInto(operation.out.w, size, [&](Cut& cut) {
+SharedAxis ColumnsOf(const Operation& operation, int64_t size,
+                     const CutPlace& place) {
+  return CutInto(1, operation.out.w, size, place, [&](Cut& cut) {
     ReadWindow(operation.horizontal, operation.in.w,
                operation.takes_whole_axes && cut.size() == operation.out.w,
                cut);
   });
 }
 
-SharedAxis ChannelsOf(const Operation& operation, int64_t size) {
-  return CutInto(operation.out.c, size,
+SharedAxis ChannelsOf(const Operation& operation, int64_t size,
+                      const CutPlace& place) {
+  return CutInto(2, operation.out.c, size, place,
                  [&](Cut& cut) { ReadChannels(operation, cut); });
 }
 
@@ -109,23 +126,23 @@ bool IsLegal(const Operation& operation, const Tiling& tiling) {
 }
 
 TileSet::TileSet(const Operation& operation, const Tiling& tiling)
-    : TileSet(RowsOf(operation, tiling.rows),
-              ColumnsOf(operation, tiling.columns),
-              ChannelsOf(operation, tiling.channels)) {}
+    : TileSet(RowsOf(operation, tiling.rows, {}),
+              ColumnsOf(operation, tiling.columns, {}),
+              ChannelsOf(operation, tiling.channels, {})) {}
 
 TileSet::TileSet(SharedAxis h, SharedAxis w, SharedAxis c)
     : h(std::move(h)), w(std::move(w)), c(std::move(c)) {}
 
 TileSet JobsOf(const Operation& operation, const TileSet& tiles,
                int64_t channels) {
-  return TileSet(tiles.h, tiles.w, ChannelsOf(operation, channels));
+  return TileSet(tiles.h, tiles.w, ChannelsOf(operation, channels, {}));
 }
 
 TileSet TileSetMaker::Tiles(const Tiling& tiling) {
   SharedAxis& h = h_[tiling.rows];
-  if (h == nullptr) h = RowsOf(operation_, tiling.rows);
+  if (h == nullptr) h = RowsOf(operation_, tiling.rows, place_);
   SharedAxis& w = w_[tiling.columns];
-  if (w == nullptr) w = ColumnsOf(operation_, tiling.columns);
+  if (w == nullptr) w = ColumnsOf(operation_, tiling.columns, place_);
   return TileSet(h, w, Channels(tiling.channels));
 }
 
@@ -135,7 +152,7 @@ TileSet TileSetMaker::Jobs(const TileSet& tiles, int64_t channels) {
 
 const SharedAxis& TileSetMaker::Channels(int64_t channels) {
   SharedAxis& c = c_[channels];
-  if (c == nullptr) c = ChannelsOf(operation_, channels);
+  if (c == nullptr) c = ChannelsOf(operation_, channels, place_);
   return c;
 }
 

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -36,16 +38,26 @@ struct Cut {
   int64_t in_size() const { return in_end - in_begin; }
 };
 
-// All cuts of an axis, and which of them make equal jobs.
+// All cuts of an axis, and which of them are equal.
 struct CutAxis {
   struct Kind {
     Cut first;          // The first cut of the kind.
     int64_t count = 0;  // How many there are.
+    int64_t place = 0;  // CutPlace of each.
+  };
+  // Cuts in the order of their kinds' first ones.
+  struct Kinds {
+    std::vector<Kind> all;
+    std::vector<int32_t> of;  // Index into all, of each cut.
   };
   std::vector<Cut> cuts;
-  std::vector<Kind> kinds;
-  std::vector<int32_t> kind_of;  // Index into kinds, of each cut.
+  Kinds jobs;   // Cuts that make equal jobs.
+  Kinds moves;  // Of these, those that CutPlace does not tell apart.
 };
+
+// Of a cut of axis 0 (rows), 1 or 2 (channels): equal for those whose parts of
+// tensors take as long to move, if they make equal jobs.
+using CutPlace = std::function<int64_t(int axis, const Cut& cut)>;
 
 // Whether channels may be cut like this with a depth multiplier: the outputs of
 // one input channel must lie in one tile, or each tile within the outputs of
@@ -74,7 +86,9 @@ TileSet JobsOf(const Operation& operation, const TileSet& tiles,
 // thread-safe; the operation must outlive it.
 class TileSetMaker {
  public:
-  explicit TileSetMaker(const Operation& operation) : operation_(operation) {}
+  // Without `place`, cuts that make equal jobs are moved alike.
+  explicit TileSetMaker(const Operation& operation, CutPlace place = {})
+      : operation_(operation), place_(std::move(place)) {}
   TileSet Tiles(const Tiling& tiling);
   // As JobsOf().
   TileSet Jobs(const TileSet& tiles, int64_t channels);
@@ -84,6 +98,7 @@ class TileSetMaker {
   const SharedAxis& Channels(int64_t channels);
 
   const Operation& operation_;
+  const CutPlace place_;
   Axes h_;
   Axes w_;
   Axes c_;

@@ -1,5 +1,8 @@
+#include <utility>
+
 #include "base/status_macros.h"
 #include "compiler/codegen/compile.h"
+#include "compiler/codegen/sufficient_memory.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 #include "server/worker/stages/partition_input.h"
@@ -13,10 +16,14 @@ absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                       ReadPartitionInput(inputs, {"partition", "machine"}));
   EK_ASSIGN_OR_RETURN(const auto machine,
                       inputs.ParseOnce<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan,
-                      compiler::TilePartition(read->graph, read->partition,
-                                              *machine, options.recipe()),
-                      "tiling");
+  auto planned = compiler::TilePartition(read->graph, read->partition, *machine,
+                                         options.recipe());
+  if (!planned.ok()) {
+    planned = compiler::NameSufficientMemory(planned.status(), read->graph,
+                                             read->partition, *machine,
+                                             options.recipe());
+  }
+  EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan, std::move(planned), "tiling");
   StageOutput output;
   output.Add("tiling", plan);
   return output;
