@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "ops/dot.h"
 #include "ops/kernels.h"
+#include "ops/patch_rows.h"
 #include "ops/window.h"
 
 // Convolution as a matrix product: the window of each output pixel becomes a
@@ -150,6 +151,16 @@ class Convolution : public PreparedOp {
     }
     const Left zero = dot_.input_zero();
     const int64_t stride = right.padded_depth();
+    if (!shape_.transposed && PatchRows<Left>::Pays(g, channels)) {
+      const PatchRows<Left> patches(g, x, channels, zero);
+      MultiplyRows(
+          dot_, right, g.pixels(), to,
+          [&](int64_t row, int64_t count, Left* left) {
+            patches.Write(row, count, stride, left);
+          },
+          path);
+      return;
+    }
     MultiplyRows(
         dot_, right, g.pixels(), to,
         [&](int64_t row, int64_t count, Left* left) {

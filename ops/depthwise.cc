@@ -58,6 +58,7 @@ class Depthwise : public PreparedOp {
             const TensorView& weights)
       : geometry_(g), multiplier_(multiplier), dot_(std::move(dot)) {
     if (weights.data != nullptr) weights_ = dot_.Lefts(weights);
+    FindRuns();
   }
 
   absl::Status Run(Inputs inputs, Outputs outputs,
@@ -107,8 +108,12 @@ class Depthwise : public PreparedOp {
   }
 
   // Neighbours whose windows see the same columns go together.
-  void ComputeLine(const Line& line, const Left* weights, Sum* sums,
-                   CpuPath path) const {
+  struct PixelRun {
+    int64_t first, pixels;  // Of an output line.
+    WindowSteps columns;
+  };
+
+  void FindRuns() {
     const WindowGeometry& g = geometry_;
     int64_t ox = 0;
     while (ox < g.out[2]) {
@@ -119,9 +124,16 @@ class Depthwise : public PreparedOp {
         if (next.begin != columns.begin || next.end != columns.end) break;
         ++end;
       }
-      ComputeRun(line, columns, ox, end - ox, weights, sums + ox * g.out_c,
-                 path);
+      runs_.push_back({ox, end - ox, columns});
       ox = end;
+    }
+  }
+
+  void ComputeLine(const Line& line, const Left* weights, Sum* sums,
+                   CpuPath path) const {
+    for (const PixelRun& run : runs_) {
+      ComputeRun(line, run.columns, run.first, run.pixels, weights,
+                 sums + run.first * geometry_.out_c, path);
     }
   }
 
@@ -172,6 +184,7 @@ class Depthwise : public PreparedOp {
   const WindowGeometry geometry_;
   const int64_t multiplier_;
   const Dot dot_;
+  std::vector<PixelRun> runs_;
   std::vector<Left> weights_;  // Less their zero points; empty: they vary.
 };
 

@@ -240,7 +240,8 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(
 
 // Rows of left-hand sides times `right`, some at a time. `gather(first, count,
 // to)` writes rows [first, first + count) of left-hand sides to `to`,
-// right.padded_depth() apart; what is beyond the depth is 0 already.
+// right.padded_depth() apart, and may write kRowSlack elements more. What is
+// beyond the depth counts nothing.
 template <typename Dot, typename Gather>
 void MultiplyRows(const Dot& dot, const typename Dot::Right& right,
                   int64_t all_rows, const DotTarget& to, const Gather& gather,
@@ -248,7 +249,7 @@ void MultiplyRows(const Dot& dot, const typename Dot::Right& right,
   const int64_t stride = right.padded_depth();
   const int64_t columns = right.columns();
   const int64_t step = RowsPerStep(all_rows, stride, columns);
-  std::vector<typename Dot::Left> left(step * stride, 0);
+  std::vector<typename Dot::Left> left(step * stride + kRowSlack, 0);
   constexpr bool kInPlace = std::is_floating_point_v<typename Dot::Sum>;
   std::vector<typename Dot::Sum> buffer(kInPlace ? 0 : step * columns);
   for (int64_t first = 0; first < all_rows; first += step) {

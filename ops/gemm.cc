@@ -1,14 +1,21 @@
 #include "ops/gemm.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops/gemm_kernels.h"
 
 namespace edgekiln::ops {
 namespace {
 
-// Of left-hand side or sums at a time.
-constexpr int64_t kStepElements = 1 << 18;
+// Of left-hand side or sums at a time: wanted, and at most.
+constexpr int64_t kStepElements = 1 << 15;
+constexpr int64_t kMostStepElements = 1 << 18;
+// Fewer rows do not pay for reading all weights again.
+constexpr int64_t kFewestRows = 64;
+// Kernels compute up to so many rows at once, and those that are left one by
+// one.
+constexpr int64_t kRowsAtOnce = 8;
 
 int64_t Blocks(int64_t columns) {
   return (columns + kGemmColumns - 1) / kGemmColumns;
@@ -30,7 +37,10 @@ void ForEachBlock(void (*kernel)(int64_t, int64_t, int64_t, const Left*,
 
 int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns) {
   const int64_t widest = std::max<int64_t>({depth, columns, 1});
-  return std::clamp<int64_t>(kStepElements / widest, 1, rows);
+  int64_t step = std::min(std::max(kStepElements / widest, kFewestRows),
+                          kMostStepElements / widest);
+  if (step > kRowsAtOnce) step -= step % kRowsAtOnce;
+  return std::clamp<int64_t>(step, 1, rows);
 }
 
 template <typename T>
@@ -46,10 +56,14 @@ PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,
                   n % kGemmColumns * 2;
     const T* from = source + n * column_stride;
     const int32_t zero_point = zero_points[zero_points.size() == 1 ? 0 : n];
-    for (int64_t k = 0; k < depth; ++k) {
-      to[k / 2 * 2 * kGemmColumns + k % 2] =
-          static_cast<int16_t>(from[k * depth_stride] - zero_point);
+    const auto at = [&](int64_t k) {
+      return static_cast<int16_t>(from[k * depth_stride] - zero_point);
+    };
+    for (int64_t k = 0; k + 1 < depth; k += 2) {
+      const int16_t pair[2] = {at(k), at(k + 1)};
+      std::memcpy(to + k * kGemmColumns, pair, sizeof(pair));
     }
+    if (depth % 2 != 0) to[(depth - 1) * kGemmColumns] = at(depth - 1);
   }
 }
 

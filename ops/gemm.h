@@ -21,8 +21,13 @@ inline constexpr int64_t kGemmColumns = 16;
 // packing a few columns of great depth multiplies their size.
 inline constexpr int64_t kMaxPackedElements = int64_t{1} << 28;
 
+// Elements behind the last row of left-hand sides that whoever writes them may
+// write, too.
+inline constexpr int64_t kRowSlack = 16;
+
 // Rows to compute at a time, at least 1, so that their left-hand side and their
-// sums stay near the caches whatever the shape.
+// sums stay near the caches whatever the shape, and weights are not read anew
+// for a few rows.
 int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns);
 
 // A [depth, columns] matrix of int16, pairs of depth interleaved:

@@ -183,11 +183,57 @@ int64_t PixelIndex(const Problem& problem, int64_t pixel) {
   return (x * g.in[1] + y) * g.in[0] + z;
 }
 
-// The largest value of each channel, the first of equal ones; with `indices`
-// also where it is.
+// The largest value of each channel, the first of equal ones: a line of output
+// pixels at a time, to each the positions of its window in ascending order.
 template <typename T>
 void Maximum(const Problem& problem, const TensorView& input,
-             const MutableTensorView& output, int64_t* indices) {
+             const MutableTensorView& output) {
+  const WindowGeometry& g = problem.geometry;
+  const int64_t channels = g.in_c;
+  const Limit<T> limit(problem, output);
+  const T lowest = std::is_floating_point_v<T>
+                       ? -std::numeric_limits<T>::infinity()
+                       : std::numeric_limits<T>::lowest();
+  const auto steps = [&](int d, int64_t at) {
+    return WindowSteps(at * g.stride[d] - g.pad[d], g.dilation[d], g.kernel[d],
+                       g.in[d]);
+  };
+  std::vector<WindowSteps> columns;
+  for (int64_t i = 0; i < g.out[2]; ++i) columns.push_back(steps(2, i));
+  for (int64_t pixel = 0; pixel < g.pixels(); pixel += g.out[2]) {
+    const T* image =
+        input.as<T>() + pixel / g.image_pixels() * g.input_pixels() * channels;
+    T* const line = output.as<T>() + pixel * channels;
+    std::fill_n(line, g.out[2] * channels, lowest);
+    const WindowGeometry::Extents at = g.PositionOf(pixel);
+    const WindowSteps planes = steps(0, at[0]);
+    const WindowSteps rows = steps(1, at[1]);
+    for (int64_t k = 0; k < planes.count() * rows.count(); ++k) {
+      const int64_t kd = planes.begin + k / rows.count();
+      const int64_t kh = rows.begin + k % rows.count();
+      const int64_t z = at[0] * g.stride[0] - g.pad[0] + kd * g.dilation[0];
+      const int64_t y = at[1] * g.stride[1] - g.pad[1] + kh * g.dilation[1];
+      const T* from = image + (z * g.in[1] + y) * g.in[2] * channels;
+      for (int64_t i = 0; i < g.out[2]; ++i) {
+        T* const best = line + i * channels;
+        for (int64_t kw = columns[i].begin; kw < columns[i].end; ++kw) {
+          const T* x =
+              from +
+              (i * g.stride[2] - g.pad[2] + kw * g.dilation[2]) * channels;
+          for (int64_t c = 0; c < channels; ++c) {
+            best[c] = best[c] < x[c] ? x[c] : best[c];
+          }
+        }
+      }
+    }
+    for (int64_t i = 0; i < g.out[2] * channels; ++i) line[i] = limit(line[i]);
+  }
+}
+
+// The same, and where it is.
+template <typename T>
+void MaximumAndPlace(const Problem& problem, const TensorView& input,
+                     const MutableTensorView& output, int64_t* indices) {
   const WindowGeometry& g = problem.geometry;
   const int64_t channels = g.in_c;
   const Limit<T> limit(problem, output);
@@ -196,7 +242,7 @@ void Maximum(const Problem& problem, const TensorView& input,
                        : std::numeric_limits<T>::lowest();
   const T* image = nullptr;
   std::vector<T> best(channels);
-  std::vector<int64_t> where(indices == nullptr ? 0 : channels);
+  std::vector<int64_t> where(channels);
   ForEachWindow(
       g,
       [&](int64_t i) {
@@ -206,12 +252,6 @@ void Maximum(const Problem& problem, const TensorView& input,
       },
       [&](int64_t pixel, int64_t) {
         const T* x = image + pixel * channels;
-        if (indices == nullptr) {
-          for (int64_t c = 0; c < channels; ++c) {
-            best[c] = best[c] < x[c] ? x[c] : best[c];
-          }
-          return;
-        }
         for (int64_t c = 0; c < channels; ++c) {
           if (where[c] >= 0 && !(best[c] < x[c])) continue;
           best[c] = x[c];
@@ -221,7 +261,6 @@ void Maximum(const Problem& problem, const TensorView& input,
       [&](int64_t pixel, int64_t) {
         T* out = output.as<T>() + pixel * channels;
         for (int64_t c = 0; c < channels; ++c) out[c] = limit(best[c]);
-        if (indices == nullptr) return;
         const int64_t first = pixel / g.image_pixels() * channels;
         for (int64_t c = 0; c < channels; ++c) {
           indices[pixel * channels + c] =
@@ -252,39 +291,50 @@ absl::Status AverageOf(const Problem& problem, const TensorView& input,
   return absl::OkStatus();
 }
 
+// `indices`: null, or where the places of the maxima go.
+template <typename T>
+void MaximumFor(const Problem& problem, const TensorView& input,
+                const MutableTensorView& output, int64_t* indices) {
+  if (indices == nullptr) {
+    Maximum<T>(problem, input, output);
+  } else {
+    MaximumAndPlace<T>(problem, input, output, indices);
+  }
+}
+
 absl::Status MaximumOf(const Problem& problem, const TensorView& input,
                        const MutableTensorView& output, int64_t* indices) {
   switch (output.type) {
     case v1::INT8:
-      Maximum<int8_t>(problem, input, output, indices);
+      MaximumFor<int8_t>(problem, input, output, indices);
       break;
     case v1::UINT8:
     case v1::BOOL:
-      Maximum<uint8_t>(problem, input, output, indices);
+      MaximumFor<uint8_t>(problem, input, output, indices);
       break;
     case v1::INT16:
-      Maximum<int16_t>(problem, input, output, indices);
+      MaximumFor<int16_t>(problem, input, output, indices);
       break;
     case v1::UINT16:
-      Maximum<uint16_t>(problem, input, output, indices);
+      MaximumFor<uint16_t>(problem, input, output, indices);
       break;
     case v1::INT32:
-      Maximum<int32_t>(problem, input, output, indices);
+      MaximumFor<int32_t>(problem, input, output, indices);
       break;
     case v1::UINT32:
-      Maximum<uint32_t>(problem, input, output, indices);
+      MaximumFor<uint32_t>(problem, input, output, indices);
       break;
     case v1::INT64:
-      Maximum<int64_t>(problem, input, output, indices);
+      MaximumFor<int64_t>(problem, input, output, indices);
       break;
     case v1::UINT64:
-      Maximum<uint64_t>(problem, input, output, indices);
+      MaximumFor<uint64_t>(problem, input, output, indices);
       break;
     case v1::FLOAT64:
-      Maximum<double>(problem, input, output, indices);
+      MaximumFor<double>(problem, input, output, indices);
       break;
     default:
-      Maximum<float>(problem, input, output, indices);
+      MaximumFor<float>(problem, input, output, indices);
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -62,6 +63,34 @@ TEST(MaxPoolTest, PaddingNeverWins) {
   const absl::Status status = Compute(op, {x.view()}, y);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(y.values, (std::vector<int8_t>{-7, -5}));
+}
+
+// Not larger than anything; of nothing but NaN there is no largest.
+TEST(MaxPoolTest, NanNeverWins) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_max_pool2d(), 2, 2, 0, 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  TestTensor<float> x{{1, 2, 6, 1},
+                      {nan, -3, -5, nan, nan, nan,  //
+                       -4, -2, nan, -7, nan, nan}};
+  TestTensor<float> y{{1, 1, 3, 1}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y.values, (std::vector<float>{-2, -5, -infinity}));
+}
+
+// To a clamp, in steps of the scale, after the largest is known.
+TEST(MaxPoolTest, ResultsAreClamped) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_max_pool2d(), 1, 1, 0, 0);
+  op.mutable_max_pool2d()->mutable_clamp()->set_min(0);
+  op.mutable_max_pool2d()->mutable_clamp()->set_max(6);
+  TestTensor<int16_t> x{{1, 1, 3, 1}, {-5, 7, 20}, {0.5f}, {0}};
+  TestTensor<int16_t> y{{1, 1, 3, 1}, {}, {0.5f}, {0}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y.values, (std::vector<int16_t>{0, 7, 12}));
 }
 
 TEST(PoolTest, ChangingTheScaleIsRefused) {

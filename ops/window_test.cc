@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -323,6 +324,84 @@ TEST_P(PoolTest, IsItsDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, PoolTest, testing::Range(0u, 24u));
+
+class MaxPoolTest : public testing::TestWithParam<uint32_t> {
+ protected:
+  // One to three dimensions; pads up to what leaves each window an element of
+  // the input.
+  MaxPoolTest() {
+    const int dims = static_cast<int>(GetParam() % 3) + 1;
+    pool_.set_function(v1::Pool::MAXIMUM);
+    v1::Window& window = *pool_.mutable_window();
+    window = RandomWindow(random_, dims, 0);
+    x_ = {random_.Int(1, 2)};
+    y_ = {x_[0]};
+    for (int d = 0; d < dims; ++d) {
+      const int64_t kernel = random_.Int(1, 4);
+      const int64_t reach = (kernel - 1) * window.dilation(d);
+      // A window that starts or ends with the padding meets the input if this
+      // is not narrower than a step.
+      const int64_t in = random_.Int(window.dilation(d), 7);
+      const int64_t before = reach - random_.Int(0, 1) * (reach / 2);
+      int64_t after = reach - random_.Int(0, 1) * (reach / 2);
+      if (in + before + after < reach + 1) after = reach;
+      window.set_pad_before(d, static_cast<int32_t>(before));
+      window.set_pad_after(d, static_cast<int32_t>(after));
+      pool_.add_kernel(static_cast<int32_t>(kernel));
+      kernel_.push_back(kernel);
+      x_.push_back(in);
+      y_.push_back((in + before + after - reach - 1) / window.stride(d) + 1);
+    }
+    x_.push_back(random_.Int(1, 35));
+    y_.push_back(x_.back());
+  }
+
+  // The largest value of each window.
+  template <typename T>
+  void ExpectLargest(TestTensor<T> x) {
+    random_.Fill(x);
+    for (T& value : x.values) {
+      // Some windows of the least there is, and some equal values.
+      if (random_.Int(0, 1) == 0) value = std::numeric_limits<T>::lowest();
+      if (random_.Int(0, 3) == 0) value = T{1};
+    }
+    TestTensor<T> y{y_, {}, x.scale, x.zero_point};
+    const auto status = Compute(op_, {x.view()}, y);
+    ASSERT_TRUE(status.ok()) << status;
+    ForEachIndex(y_, [&](const Index& at) {
+      T best = std::numeric_limits<T>::lowest();
+      ForEachIndex(kernel_, [&](const Index& k) {
+        Index from{at[0]};
+        for (size_t d = 0; d < k.size(); ++d) {
+          const auto i = static_cast<int>(d);
+          from.push_back(at[1 + d] * pool_.window().stride(i) -
+                         pool_.window().pad_before(i) +
+                         k[d] * pool_.window().dilation(i));
+          if (from.back() < 0 || from.back() >= x_[1 + d]) return;
+        }
+        from.push_back(at.back());
+        best = std::max(best, x.values[Flat(x_, from)]);
+      });
+      ASSERT_EQ(y.values[Flat(y_, at)], best);
+    });
+  }
+
+  TestRandom random_{GetParam()};
+  v1::OpAttributes op_;
+  v1::Pool& pool_ = *op_.mutable_pool();
+  Index x_, y_, kernel_;
+};
+
+TEST_P(MaxPoolTest, IsTheLargestOfEachWindow) {
+  ExpectLargest<float>({x_});
+  ExpectLargest<double>({x_});
+  ExpectLargest<int8_t>({x_, {}, {0.5f}, {-3}});
+  ExpectLargest<uint8_t>({x_, {}, {0.5f}, {7}});
+  ExpectLargest<int16_t>({x_, {}, {0.5f}, {0}});
+  ExpectLargest<int32_t>({x_});
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, MaxPoolTest, testing::Range(0u, 60u));
 
 TEST(Float16Test, ComputesInFloatAndRoundsOnce) {
   v1::OpAttributes op;

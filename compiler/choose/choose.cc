@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,8 +35,8 @@ constexpr int64_t kFewestSamples = 16;
 
 struct Candidate {
   Assignment assignment;
-  int64_t cycles = 0;
-  double noise = 0;  // Expected.
+  double noise = 0;         // Expected.
+  double disagreement = 0;  // Expected.
 };
 
 class Chooser {
@@ -64,9 +67,10 @@ class Chooser {
 
   absl::StatusOr<Difference> Measure(const Assignment& assignment);
   absl::Status TryEachAlone();
-  absl::StatusOr<std::vector<Candidate>> Candidates();
-  absl::StatusOr<std::vector<Candidate>> AllCombinations(int64_t count);
-  absl::StatusOr<std::vector<Candidate>> FewCombinations();
+  std::vector<Candidate> Candidates();
+  std::vector<Candidate> AllCombinations(int64_t count) const;
+  std::vector<Candidate> FewCombinations();
+  Candidate CandidateOf(const Assignment& assignment) const;
   double ExpectedNoise(const Assignment& assignment) const;
   absl::StatusOr<Assignment> FastestWithinBudget();
   absl::StatusOr<bool> IsReachable();
@@ -144,28 +148,30 @@ double Chooser::ExpectedNoise(const Assignment& assignment) const {
   return noise;
 }
 
-absl::StatusOr<std::vector<Candidate>> Chooser::AllCombinations(int64_t count) {
+Candidate Chooser::CandidateOf(const Assignment& assignment) const {
+  const double noise = ExpectedNoise(assignment);
+  return {assignment, noise,
+          combinations_.answers().ExpectedDisagreement(noise)};
+}
+
+std::vector<Candidate> Chooser::AllCombinations(int64_t count) const {
   std::vector<Candidate> candidates;
   for (int64_t number = 0; number < count; ++number) {
-    Candidate candidate;
+    Assignment assignment;
     int64_t rest = number;
     for (const LayerForms& layer : layers_) {
-      candidate.assignment.push_back(
+      assignment.push_back(
           static_cast<int32_t>(rest % std::ssize(layer.weights)));
       rest /= std::ssize(layer.weights);
     }
-    EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
-                        combinations_.Predict(candidate.assignment));
-    candidate.cycles = network.cycles;
-    candidate.noise = ExpectedNoise(candidate.assignment);
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(CandidateOf(assignment));
   }
   return candidates;
 }
 
 // Each has one more layer in another form than the one before: the one that
 // saves most cycles for its noise.
-absl::StatusOr<std::vector<Candidate>> Chooser::FewCombinations() {
+std::vector<Candidate> Chooser::FewCombinations() {
   every_ = false;
   struct Step {
     size_t layer;
@@ -193,43 +199,48 @@ absl::StatusOr<std::vector<Candidate>> Chooser::FewCombinations() {
   Assignment assignment = MostExact();
   for (const Step& step : steps) {
     assignment[step.layer] = step.form;
-    EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
-                        combinations_.Predict(assignment));
-    candidates.push_back(
-        {assignment, network.cycles, ExpectedNoise(assignment)});
+    candidates.push_back(CandidateOf(assignment));
   }
   return candidates;
 }
 
-// Those that are faster than the most exact one, the fastest first.
-absl::StatusOr<std::vector<Candidate>> Chooser::Candidates() {
+std::vector<Candidate> Chooser::Candidates() {
   int64_t count = 1;
   for (const LayerForms& layer : layers_) {
     count = std::min(count * std::ssize(layer.weights), kMostListed + 1);
   }
-  EK_ASSIGN_OR_RETURN(
-      std::vector<Candidate> candidates,
-      count <= kMostListed ? AllCombinations(count) : FewCombinations());
-  std::erase_if(candidates, [&](const Candidate& candidate) {
-    return candidate.cycles >= exact_network_.cycles;
-  });
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     return std::pair(a.cycles, a.noise) <
-                            std::pair(b.cycles, b.noise);
-                   });
-  return candidates;
+  return count <= kMostListed ? AllCombinations(count) : FewCombinations();
 }
 
+// Of those that are faster than the most exact one, the fastest first. Cycles
+// are predicted of those only that may be measured.
 absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
-  EK_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, Candidates());
+  const std::vector<Candidate> candidates = Candidates();
+  // Cycles, noise and number: the order in which they are looked at.
+  using Turn = std::tuple<int64_t, double, size_t>;
+  std::set<Turn> turns;
+  std::vector<bool> predicted(candidates.size(), false);
+  std::optional<Turn> last;
   int measured = 0;
   double excess = 0;
-  for (const Candidate& candidate : candidates) {
-    const double expected =
-        combinations_.answers().ExpectedDisagreement(candidate.noise);
+  while (true) {
     const double allowed = kMargin * (excess > 0 ? excess : kExcess);
-    if (expected > allowed * budget_) continue;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const Candidate& candidate = candidates[i];
+      if (predicted[i] || candidate.disagreement > allowed * budget_) continue;
+      predicted[i] = true;
+      EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
+                          combinations_.Predict(candidate.assignment));
+      if (network.cycles >= exact_network_.cycles) continue;
+      const Turn turn = {network.cycles, candidate.noise, i};
+      // More was allowed too late for it.
+      if (!last || turn > *last) turns.insert(turn);
+    }
+    if (turns.empty()) return MostExact();
+    last = *turns.begin();
+    turns.erase(turns.begin());
+    const Candidate& candidate = candidates[std::get<2>(*last)];
+    if (candidate.disagreement > allowed * budget_) continue;
     const bool known = combinations_.IsMeasured(candidate.assignment);
     if (!known && ++measured > kMostMeasured) {
       every_ = false;
@@ -241,13 +252,13 @@ absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
                           combinations_.Confirm(candidate.assignment));
     }
     if (difference.disagreement > budget_) {
-      excess = std::max(excess, expected / difference.disagreement);
+      excess =
+          std::max(excess, candidate.disagreement / difference.disagreement);
       continue;
     }
     disagreement_ = difference.disagreement;
     return candidate.assignment;
   }
-  return MostExact();
 }
 
 // Of the most exact forms.

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_QUANTIZE_BIAS_CORRECTION_H_
 #define EK_COMPILER_QUANTIZE_BIAS_CORRECTION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -54,10 +55,19 @@ class BiasCorrection {
     std::vector<double> squares;
     std::vector<double> counts;
   };
-  static void AddRow(absl::Span<const float> reals,
-                     absl::Span<const float> sums,
-                     absl::Span<const double> shift, double low, double high,
-                     Totals& totals);
+  // Some of the rows looked at, with what the clamp cuts off below.
+  struct Rows {
+    const float* real;
+    const float* ours;
+    const double* low;  // By row.
+    size_t count;
+  };
+  // Of some channels from `c` on.
+  template <bool kSquares>
+  void AddRows(const Rows& rows, size_t c, absl::Span<const double> shifts,
+               Totals& totals) const;
+  void AddRowsOf(size_t c, const Rows& rows, double shift,
+                 Totals& totals) const;
   Totals TotalsWith(absl::Span<const double> shift) const;
   const int64_t channels_;
   const int64_t stride_;

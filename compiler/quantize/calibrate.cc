@@ -1,7 +1,6 @@
 #include "compiler/quantize/calibrate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/extremes.h"
 #include "compiler/quantize/histogram.h"
 
 namespace edgekiln::compiler {
@@ -25,43 +25,6 @@ constexpr double kMomentum = 0.1;
 // about as many, spread over all samples. The extremes are those of all.
 constexpr int64_t kCounted = 1 << 19;
 constexpr size_t kTurn = 7919;
-
-struct Extremes {
-  float low = 0;
-  float high = 0;
-  bool numbers = true;
-};
-
-// In lanes, so that no comparison waits for the one before it.
-Extremes ExtremesOf(absl::Span<const float> values) {
-  constexpr size_t kLanes = 8;
-  std::array<float, kLanes> low;
-  std::array<float, kLanes> high;
-  low.fill(values[0]);
-  high.fill(values[0]);
-  std::array<uint32_t, kLanes> strange = {};
-  const size_t whole = values.size() / kLanes * kLanes;
-  for (size_t i = 0; i < whole; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      const float value = values[i + lane];
-      low[lane] = value < low[lane] ? value : low[lane];
-      high[lane] = value > high[lane] ? value : high[lane];
-      strange[lane] += value != value ? 1 : 0;
-    }
-  }
-  for (size_t i = whole; i < values.size(); ++i) {
-    low[0] = values[i] < low[0] ? values[i] : low[0];
-    high[0] = values[i] > high[0] ? values[i] : high[0];
-    strange[0] += values[i] != values[i] ? 1 : 0;
-  }
-  Extremes result = {low[0], high[0], values[0] == values[0]};
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    result.low = std::min(result.low, low[lane]);
-    result.high = std::max(result.high, high[lane]);
-    result.numbers = result.numbers && strange[lane] == 0;
-  }
-  return result;
-}
 
 // Everything seen of one tensor.
 struct Observed {

@@ -19,6 +19,8 @@ constexpr int kRounds = 3;
 constexpr int32_t kGainSteps = 5;
 // Of them, every so many are tried first.
 constexpr int64_t kGainStride = 4;
+// By one in so many of the rows, spread over all of them. Odd, see StrideOf().
+constexpr int64_t kFewer = 5;
 // Fewer results do not tell a scale from an offset.
 constexpr double kFewestResults = 16;
 constexpr double kInt16 = 32767;
@@ -29,6 +31,22 @@ int64_t StrideOf(int64_t rows, int64_t channels) {
   const int64_t wanted =
       std::max(kFewestRows, kValues / std::max<int64_t>(channels, 1));
   return std::max<int64_t>(1, rows / wanted) | 1;
+}
+
+// Of so many rows one is enough to choose among a few gains.
+int64_t FewerOf(int64_t rows) {
+  return (std::clamp<int64_t>(rows / kFewestRows, 1, kFewer) - 1) | 1;
+}
+
+template <typename T>
+std::vector<T> EveryRow(int64_t step, int64_t channels,
+                        const std::vector<T>& values) {
+  std::vector<T> some;
+  for (int64_t at = 0; at < std::ssize(values); at += step * channels) {
+    const auto row = values.begin() + at;
+    some.insert(some.end(), row, row + channels);
+  }
+  return some;
 }
 
 // `b` > 0. In doubles, which is exact: no quotient of such numbers is closer to
@@ -153,12 +171,14 @@ void ConverterFit::AddSums(int64_t first, int64_t count,
   }
 }
 
-void ConverterFit::CodesOf(int32_t gain, std::vector<int32_t>& codes) const {
-  codes.resize(sums_.size());
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    codes[i] = std::clamp(FloorDivide(sums_[i], gain), layer_.engine.min(),
+std::vector<int32_t> ConverterFit::CodesOf(
+    int32_t gain, absl::Span<const int32_t> sums) const {
+  std::vector<int32_t> codes(sums.size());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = std::clamp(FloorDivide(sums[i], gain), layer_.engine.min(),
                           layer_.engine.max());
   }
+  return codes;
 }
 
 // Of each channel, over results that count.
@@ -207,7 +227,8 @@ void ConverterFit::AddRow(const float* real_row, const int32_t* code_row,
 
 // One round of least squares over the results that the clamp lets through,
 // whether as they are or as `lines` have them.
-void ConverterFit::Regress(const std::vector<int32_t>& codes,
+void ConverterFit::Regress(absl::Span<const float> real,
+                           const std::vector<int32_t>& codes,
                            absl::Span<CodeLine> lines) const {
   std::vector<double> scales;
   std::vector<double> offsets;
@@ -217,7 +238,7 @@ void ConverterFit::Regress(const std::vector<int32_t>& codes,
   }
   Moments moments(lines.size());
   for (size_t i = 0; i < codes.size(); i += lines.size()) {
-    AddRow(real_.data() + i, codes.data() + i, scales, offsets, moments);
+    AddRow(real.data() + i, codes.data() + i, scales, offsets, moments);
   }
   for (size_t c = 0; c < lines.size(); ++c) {
     const double count = moments.count[c];
@@ -238,6 +259,7 @@ void ConverterFit::Regress(const std::vector<int32_t>& codes,
 }
 
 double ConverterFit::ErrorOf(const v1::Converter& converter,
+                             absl::Span<const float> real,
                              const std::vector<int32_t>& codes) const {
   const auto step = static_cast<size_t>(channels_);
   double error = 0;
@@ -248,25 +270,26 @@ double ConverterFit::ErrorOf(const v1::Converter& converter,
         std::clamp((codes[i] * converter.scale(c) + converter.offset(c)) >>
                        converter.shift(),
                    layer_.range.min, layer_.range.max);
-    const double real =
-        std::clamp<double>(real_[i], layer_.range.min, layer_.range.max);
-    error += (real - ours) * (real - ours);
+    const double wanted =
+        std::clamp<double>(real[i], layer_.range.min, layer_.range.max);
+    error += (wanted - ours) * (wanted - ours);
   }
   return error;
 }
 
-ConverterFit::Fitted ConverterFit::FitGain(int32_t gain) const {
-  std::vector<int32_t> codes;
-  CodesOf(gain, codes);
+ConverterFit::Fitted ConverterFit::FitGain(
+    int32_t gain, absl::Span<const float> real,
+    absl::Span<const int32_t> sums) const {
+  const std::vector<int32_t> codes = CodesOf(gain, sums);
   std::vector<CodeLine> lines;
   for (size_t c = 0; c < layer_.steps.size(); ++c) {
     lines.push_back(LineOf(layer_, c, gain));
   }
   for (int round = 0; round < kRounds; ++round) {
-    Regress(codes, absl::MakeSpan(lines));
+    Regress(real, codes, absl::MakeSpan(lines));
   }
   Fitted fitted = {Integers(layer_, gain, lines)};
-  fitted.error = ErrorOf(fitted.converter, codes);
+  fitted.error = ErrorOf(fitted.converter, real, codes);
   return fitted;
 }
 
@@ -288,17 +311,26 @@ v1::Converter ConverterFit::Best() const {
   // then those around the best.
   const auto count = std::ssize(gains);
   int64_t at = 0;
-  const auto try_gain = [&](int64_t i) {
-    Fitted fitted = FitGain(gains[i]);
+  const auto try_gain = [&](int64_t i, absl::Span<const float> real,
+                            absl::Span<const int32_t> sums) {
+    Fitted fitted = FitGain(gains[i], real, sums);
     if (!(fitted.error < best.error)) return;
     best = std::move(fitted);
     at = i;
   };
-  for (int64_t i = 0; i < count; i += kGainStride) try_gain(i);
+  const int64_t rows = std::ssize(real_) / std::max<int64_t>(channels_, 1);
+  const int64_t step = FewerOf(rows);
+  const std::vector<float> real = EveryRow(step, channels_, real_);
+  const std::vector<int32_t> sums = EveryRow(step, channels_, sums_);
+  for (int64_t i = 0; i < count; i += kGainStride) try_gain(i, real, sums);
   const int64_t middle = at;
+  if (step > 1) {
+    best.error = std::numeric_limits<double>::infinity();
+    try_gain(middle, real_, sums_);
+  }
   for (int64_t i = std::max<int64_t>(middle - kGainStride + 1, 0);
        i < std::min(middle + kGainStride, count); ++i) {
-    if (i != middle) try_gain(i);
+    if (i != middle) try_gain(i, real_, sums_);
   }
   return std::move(best.converter);
 }

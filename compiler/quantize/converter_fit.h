@@ -73,15 +73,18 @@ class ConverterFit {
     double error = 0;
   };
 
-  void CodesOf(int32_t gain, std::vector<int32_t>& codes) const;
-  Fitted FitGain(int32_t gain) const;
+  std::vector<int32_t> CodesOf(int32_t gain,
+                               absl::Span<const int32_t> sums) const;
+  // By `sums` and what they should become, `real`: rows of all channels.
+  Fitted FitGain(int32_t gain, absl::Span<const float> real,
+                 absl::Span<const int32_t> sums) const;
   struct Moments;
   void AddRow(const float* real_row, const int32_t* code_row,
               absl::Span<const double> scales, absl::Span<const double> offsets,
               Moments& moments) const;
-  void Regress(const std::vector<int32_t>& codes,
+  void Regress(absl::Span<const float> real, const std::vector<int32_t>& codes,
                absl::Span<CodeLine> lines) const;
-  double ErrorOf(const v1::Converter& converter,
+  double ErrorOf(const v1::Converter& converter, absl::Span<const float> real,
                  const std::vector<int32_t>& codes) const;
 
   const ConvertedLayer layer_;

@@ -129,6 +129,22 @@ TEST(ConverterFitTest, ScalesAndOffsetsFollowTheResults) {
   EXPECT_LT(RootMeanSquare(layer, converter, samples), 1.1 * before);
 }
 
+// Data sorted by class, the first quarter of which has small sums: all of it
+// decides about the gain.
+TEST(ConverterFitTest, TheFirstResultsDoNotDecideAlone) {
+  const ConvertedLayer layer = Layer({0.01}, {0});
+  constexpr int kRows = 4000;
+  Samples samples = RandomSamples(layer, kRows, 600);
+  for (int row = 0; row < kRows / 4; ++row) {
+    samples.sums[row] /= 12;
+    samples.real[row] = static_cast<float>(samples.sums[row] * layer.steps[0]);
+  }
+  const v1::Converter converter = Fit(layer, samples);
+  // The best of all gains.
+  EXPECT_GE(converter.gain(), 15);
+  EXPECT_LE(converter.gain(), 21);
+}
+
 TEST(ConverterFitTest, AGainOfOneIsEnoughForSmallSums) {
   const ConvertedLayer layer = Layer({0.2}, {0});
   const Samples samples = RandomSamples(layer, 500, 25);

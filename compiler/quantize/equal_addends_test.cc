@@ -116,13 +116,31 @@ return %y
 %z : float32[1,1] = add(%a, %b) id z
 return %y, %z
 )",
+     {{"a", 1}, {"b", 2}, {"c", 3.9f}, {"j", 2}, {"y", 100}, {"z", 3}},
+     {{"a.int8", 0.03125f},
+      {"b.int8", 0.03125f},
+      {"c.int8", 0.03125f},
+      {"j", 0.03125f},
+      {"y.int8", 1},
+      {"z.int8", 0.03125f}}},
+    // %z would see little of %a and %b in the scale of %c, which %j shares.
+    {"NotThroughAConcatenationThatCostsMoreThanABit",
+     R"(
+%a : float32[1,1] = input
+%b : float32[1,1] = input
+%c : float32[1,2] = input
+%j : float32[1,2] = concat(%a, %b) {axis 1} id j
+%y : float32[1,2] = add(%j, %c) id y
+%z : float32[1,1] = add(%a, %b) id z
+return %y, %z
+)",
      {{"a", 1}, {"b", 2}, {"c", 100}, {"j", 2}, {"y", 100}, {"z", 3}},
-     {{"a.int8", 1},
-      {"b.int8", 1},
+     {{"a.int8", 0.03125f},
+      {"b.int8", 0.03125f},
       {"c.int8", 1},
       {"j", 1},
       {"y.int8", 1},
-      {"z.int8", 1}}},
+      {"z.int8", 0.03125f}}},
     // Each sum is what the next one adds: scales rise from one to the next.
     {"ResidualChain",
      R"(

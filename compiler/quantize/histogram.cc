@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/quantize/extremes.h"
+
 namespace edgekiln::compiler {
 
 uint64_t Histogram::Counts::Get(int bin) const {
@@ -52,9 +54,10 @@ void Histogram::Add(absl::Span<const float> values) {
 void Histogram::Count(absl::Span<const float> values) {
   float largest = 0;
   float smallest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, value);
-    smallest = std::min(smallest, value);
+  if (!values.empty()) {
+    const Extremes extremes = ExtremesOf(values);
+    largest = std::max(largest, extremes.high);
+    smallest = std::min(smallest, extremes.low);
   }
   if (positive_ == nullptr) positive_ = std::make_unique<Counts>();
   if (smallest < 0 && negative_ == nullptr) {

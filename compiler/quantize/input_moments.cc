@@ -1,9 +1,8 @@
 #include "compiler/quantize/input_moments.h"
 
 #include <algorithm>
-#include <type_traits>
 
-#include "ops/evaluate.h"
+#include "ops/gemm.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -28,6 +27,14 @@ const Tensor& InputOf(const Graph& graph, const Op& op) {
 const Tensor& WeightsOf(const Graph& graph, const Op& op) {
   return graph.tensors[op.inputs[1]];
 }
+
+// Where a patch lies.
+struct Position {
+  int64_t sample = 0;
+  int64_t row = 0;       // Of the sample's patches.
+  int64_t image = 0;     // Of the sample.
+  int64_t y = 0, x = 0;  // Of a window: its first element in the image.
+};
 
 // Reads the elements of patches. A position outside the input is -1.
 class Patches {
@@ -64,26 +71,31 @@ class Patches {
   int64_t depth() const { return depth_; }
   int64_t rows() const { return rows_; }
 
-  // Calls put(j, value) for the elements of patch `row`.
+  // Of patch `row` of sample number `sample`.
+  Position PositionOf(int64_t sample, int64_t row) const {
+    return {.sample = sample,
+            .row = row,
+            .image = row / out_w_ / out_h_,
+            .y = row / out_w_ % out_h_ * window_.stride_h() - window_.pad_top(),
+            .x = row % out_w_ * window_.stride_w() - window_.pad_left()};
+  }
+
+  // Calls put(j, value) for the elements of the patch there.
   template <typename T, typename Put>
-  void Read(const T* values, T zero, int64_t row, const Put& put) const {
+  void Read(const T* values, T zero, const Position& at, const Put& put) const {
     if (!is_window_) {
-      for (int64_t j = 0; j < depth_; ++j) put(j, values[row * depth_ + j]);
+      for (int64_t j = 0; j < depth_; ++j) put(j, values[at.row * depth_ + j]);
       return;
     }
     const int64_t in_h = input_.shape[1];
     const int64_t in_w = input_.shape[2];
     const int64_t in_c = input_.shape[3];
-    const int64_t x = row % out_w_;
-    const int64_t y = row / out_w_ % out_h_;
-    const int64_t n = row / out_w_ / out_h_;
+    const int64_t n = at.image;
     int64_t j = 0;
     for (int64_t ky = 0; ky < kernel_h_; ++ky) {
-      const int64_t in_y = y * window_.stride_h() - window_.pad_top() +
-                           ky * window_.dilation_h();
+      const int64_t in_y = at.y + ky * window_.dilation_h();
       for (int64_t kx = 0; kx < kernel_w_; ++kx) {
-        const int64_t in_x = x * window_.stride_w() - window_.pad_left() +
-                             kx * window_.dilation_w();
+        const int64_t in_x = at.x + kx * window_.dilation_w();
         const bool inside =
             in_y >= 0 && in_y < in_h && in_x >= 0 && in_x < in_w;
         const T* pixel = inside ? values +
@@ -127,34 +139,58 @@ int8_t UpperByte(int16_t value) {
   return static_cast<int8_t>(std::min((value + 128) >> 8, 127));
 }
 
-// Sums of products of the rows of [size, count] int8.
-// By the reference's own kernel; false if it does not take that many.
-bool MatrixProduct(const std::vector<int8_t>& rows, int64_t size, int64_t count,
-                   std::vector<int32_t>& sums) {
-  const std::vector<int64_t> shape = {size, count};
-  const std::vector<int64_t> square = {size, size};
-  const std::vector<float> scale = {1};
+// Sums of products of the rows of [size, count] int8 with each other, by the
+// matrix product of the reference. As the result is symmetric, only rows from a
+// group of columns on are multiplied with it.
+void MatrixProducts(const std::vector<int8_t>& rows, int64_t size,
+                    int64_t count, std::vector<int32_t>& sums) {
+  constexpr int64_t kPatches = 1024;  // At a time, to stay near the caches.
+  constexpr int64_t kColumns = 4 * ops::kGemmColumns;
   const std::vector<int32_t> zero = {0};
-  const ops::QuantizationView quantization = {scale, zero, 0};
-  const ops::TensorView matrix = {v1::INT8, shape, rows.data(), quantization};
-  v1::OpAttributes product;
-  product.mutable_fully_connected();
-  const absl::Status done =
-      ops::Evaluate(product, {matrix, matrix},
-                    {{v1::INT32, square, sums.data(), quantization}});
-  return done.ok();
+  const int64_t most = std::min(kPatches, count + count % 2);
+  std::vector<int16_t> left(static_cast<size_t>(size * most));
+  std::vector<int32_t> part(static_cast<size_t>(size * kColumns));
+  for (int64_t first = 0; first < count; first += kPatches) {
+    const int64_t patches = std::min(kPatches, count - first);
+    const int64_t stride = patches + patches % 2;
+    for (int64_t i = 0; i < size; ++i) {
+      const int8_t* from = rows.data() + i * count + first;
+      int16_t* to = left.data() + i * stride;
+      for (int64_t k = 0; k < patches; ++k) to[k] = from[k];
+      if (stride > patches) to[patches] = 0;
+    }
+    for (int64_t n = 0; n < size; n += kColumns) {
+      const int64_t columns = std::min(kColumns, size - n);
+      const ops::PackedInt16 right(rows.data() + n * count + first, patches,
+                                   columns, 1, count, zero);
+      ops::Multiply(ops::CpuPath::kAuto, size - n, left.data() + n * stride,
+                    right, part.data(), columns);
+      for (int64_t i = 0; i < size - n; ++i) {
+        int32_t* to = sums.data() + (n + i) * size + n;
+        for (int64_t j = 0; j < columns; ++j) to[j] += part[i * columns + j];
+      }
+    }
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t j = 0; j < i; ++j) sums[j * size + i] = sums[i * size + j];
+  }
 }
 
 std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
                               int64_t count) {
-  std::vector<int32_t> sums(static_cast<size_t>(size * size));
-  if (size >= kSmall && MatrixProduct(rows, size, count, sums)) return sums;
+  std::vector<int32_t> sums(static_cast<size_t>(size * size), 0);
+  if (size >= kSmall) {
+    MatrixProducts(rows, size, count, sums);
+    return sums;
+  }
+  // As int16, of which machines multiply and add pairs at once.
+  const std::vector<int16_t> wide(rows.begin(), rows.end());
   for (int64_t i = 0; i < size; ++i) {
+    const int16_t* a = wide.data() + i * count;
     for (int64_t j = 0; j <= i; ++j) {
+      const int16_t* b = wide.data() + j * count;
       int32_t sum = 0;
-      for (int64_t k = 0; k < count; ++k) {
-        sum += int32_t{rows[i * count + k]} * rows[j * count + k];
-      }
+      for (int64_t k = 0; k < count; ++k) sum += int32_t{a[k]} * b[k];
       sums[i * size + j] = sums[j * size + i] = sum;
     }
   }
@@ -170,7 +206,7 @@ std::vector<double> BlockMoments(const std::vector<int8_t>& rows, int64_t size,
   const auto n = static_cast<double>(count);
   std::vector<double> mean(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
-    int64_t sum = 0;
+    int32_t sum = 0;  // Of kMostPatches bytes at most.
     for (int64_t k = 0; k < count; ++k) sum += rows[i * count + k];
     mean[i] = static_cast<double>(sum) / n;
   }
@@ -256,52 +292,83 @@ int64_t MomentBytes(const Graph& graph, const Op& op) {
   return bytes * std::ssize(groups);
 }
 
-InputMoments MomentsOf(const SampleBatch& batch, const Op& op,
-                       const ChannelGroup& group, bool centred) {
-  const Graph& graph = batch.graph();
-  const Patches patches(graph, op, group);
-  const Tensor& input = InputOf(graph, op);
+namespace {
+
+InputMoments MomentsOfGroup(const SampleBatch& batch, const Op& op,
+                            const Patches& patches,
+                            const std::vector<Position>& positions,
+                            bool centred) {
+  const Tensor& input = InputOf(batch.graph(), op);
   const int64_t depth = patches.depth();
-  const int64_t all = batch.samples() * patches.rows();
-  const int64_t count =
-      std::min({all, std::max(kFewestPatches, kPatchesPerElement * depth),
-                kMostPatches});
+  const int64_t count = std::ssize(positions);
   // uint8 as int8: moments do not depend on where the zero lies.
   const bool is_unsigned = input.type == v1::UINT8;
   const int32_t offset = is_unsigned ? 128 : 0;
   const int32_t zero = input.quantization->zero_point[0] - offset;
   InputMoments result;
+  // Some patches at a time, one behind the other, are turned into rows.
+  constexpr int64_t kTurned = 16;
+  std::vector<int8_t> some(static_cast<size_t>(kTurned * depth));
+  const auto read = [&](const Position& position, int8_t* to) {
+    const char* values = batch.value(op.inputs[0], position.sample);
+    if (input.type == v1::INT16) {
+      patches.Read(reinterpret_cast<const int16_t*>(values),
+                   static_cast<int16_t>(zero), position,
+                   [&](int64_t j, int16_t value) { to[j] = UpperByte(value); });
+    } else if (is_unsigned) {
+      patches.Read(reinterpret_cast<const uint8_t*>(values),
+                   static_cast<uint8_t>(zero + offset), position,
+                   [&](int64_t j, uint8_t value) {
+                     to[j] = static_cast<int8_t>(int32_t{value} - offset);
+                   });
+    } else {
+      patches.Read(reinterpret_cast<const int8_t*>(values),
+                   static_cast<int8_t>(zero), position,
+                   [&](int64_t j, int8_t value) { to[j] = value; });
+    }
+  };
   for (int64_t first = 0; first < depth; first += kBlock) {
     const int64_t size = std::min(kBlock, depth - first);
     std::vector<int8_t> rows(static_cast<size_t>(size * count));
-    for (int64_t k = 0; k < count; ++k) {
-      const int64_t row = Spread(k, count, all);
-      const char* values = batch.value(op.inputs[0], row / patches.rows());
-      const auto put = [&](int64_t j, auto value) {
-        if (j < first || j >= first + size) return;
-        int8_t& element = rows[(j - first) * count + k];
-        if constexpr (std::is_same_v<decltype(value), int16_t>) {
-          element = UpperByte(value);
-        } else {
-          element = static_cast<int8_t>(int32_t{value} - offset);
-        }
-      };
-      const int64_t within = row % patches.rows();
-      if (input.type == v1::INT16) {
-        patches.Read(reinterpret_cast<const int16_t*>(values),
-                     static_cast<int16_t>(zero), within, put);
-      } else if (is_unsigned) {
-        patches.Read(reinterpret_cast<const uint8_t*>(values),
-                     static_cast<uint8_t>(zero + offset), within, put);
-      } else {
-        patches.Read(reinterpret_cast<const int8_t*>(values),
-                     static_cast<int8_t>(zero), within, put);
+    for (int64_t k = 0; k < count; k += kTurned) {
+      const int64_t turned = std::min(kTurned, count - k);
+      for (int64_t t = 0; t < turned; ++t) {
+        read(positions[k + t], some.data() + t * depth);
+      }
+      for (int64_t j = 0; j < size; ++j) {
+        int8_t* to = rows.data() + j * count + k;
+        const int8_t* from = some.data() + first + j;
+        for (int64_t t = 0; t < turned; ++t) to[t] = from[t * depth];
       }
     }
     result.blocks.push_back(
         {first, size, BlockMoments(rows, size, count, depth, centred, zero)});
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<InputMoments> MomentsOf(const SampleBatch& batch, const Op& op,
+                                    bool centred) {
+  std::vector<InputMoments> moments;
+  std::vector<Position> positions;
+  for (const ChannelGroup& group : ChannelGroupsOf(batch.graph(), op)) {
+    const Patches patches(batch.graph(), op, group);
+    if (positions.empty()) {
+      const int64_t all = batch.samples() * patches.rows();
+      const int64_t count = std::min(
+          {all, std::max(kFewestPatches, kPatchesPerElement * patches.depth()),
+           kMostPatches});
+      for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = Spread(k, count, all);
+        positions.push_back(
+            patches.PositionOf(row / patches.rows(), row % patches.rows()));
+      }
+    }
+    moments.push_back(MomentsOfGroup(batch, op, patches, positions, centred));
+  }
+  return moments;
 }
 
 }  // namespace edgekiln::compiler

@@ -44,12 +44,12 @@ bool HasMoments(const Graph& graph, const Op& op);
 // Bytes of the moments of all groups of the layer.
 int64_t MomentBytes(const Graph& graph, const Op& op);
 
-// Of patches spread evenly over all samples of the batch, in which the op's
-// input is alive. `centred`: covariances, for layers whose bias takes up what
-// the mean does. Exact integers up to the division by their number; what few
-// patches say of pairs of elements counts less.
-InputMoments MomentsOf(const SampleBatch& batch, const Op& op,
-                       const ChannelGroup& group, bool centred);
+// By group, of patches spread evenly over all samples of the batch, in which
+// the op's input is alive. `centred`: covariances, for layers whose bias takes
+// up what the mean does. Exact integers up to the division by their number;
+// what few patches say of pairs of elements counts less.
+std::vector<InputMoments> MomentsOf(const SampleBatch& batch, const Op& op,
+                                    bool centred);
 
 }  // namespace edgekiln::compiler
 

@@ -93,6 +93,13 @@ return %y
 %w : int8[2,40] scale 1 zero 0 = constant splat 1
 %y : int8[3,2] scale 1 zero 0 = fully_connected(%x, %w) id y
 return %y
+)",
+    // More patches, and more elements, than are multiplied at once.
+    R"(
+%x : int8[151,70] scale 1 zero 3 = input
+%w : int8[2,70] scale 1 zero 0 = constant splat 1
+%y : int8[151,2] scale 1 zero 0 = fully_connected(%x, %w) id y
+return %y
 )"};
 
 TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
@@ -113,11 +120,15 @@ TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
       ASSERT_TRUE(batch.SetInput(op.inputs[0], s, sample).ok());
     }
     int64_t channels = 0;
-    for (const ChannelGroup& group : ChannelGroupsOf(graph, op)) {
+    const std::vector<ChannelGroup> groups = ChannelGroupsOf(graph, op);
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const ChannelGroup& group = groups[g];
       EXPECT_EQ(group.first, channels);
       channels += group.channels;
       for (const bool centred : {false, true}) {
-        const InputMoments moments = MomentsOf(batch, op, group, centred);
+        const std::vector<InputMoments> all = MomentsOf(batch, op, centred);
+        ASSERT_EQ(all.size(), groups.size());
+        const InputMoments& moments = all[g];
         ASSERT_EQ(moments.blocks.size(), 1u);
         const InputMoments::Block& block = moments.blocks[0];
         const Tensor& out = graph.tensors[op.outputs[0]];

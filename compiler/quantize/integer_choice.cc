@@ -95,10 +95,6 @@ bool PassesValues(const Op& op) {
   }
 }
 
-bool SumsProducts(const Op& op) {
-  return WeightAxis(op) >= 0 || op.attributes.has_mat_mul();
-}
-
 }  // namespace
 
 int WeightAxis(const Op& op) {
@@ -108,11 +104,13 @@ int WeightAxis(const Op& op) {
   return op.attributes.has_depthwise_conv2d() ? 3 : -1;
 }
 
+bool SumsProducts(const Op& op) {
+  return WeightAxis(op) >= 0 || op.attributes.has_mat_mul();
+}
+
 bool SharesQuantization(const Graph& graph, const Op& op,
                         v1::ElementType activations) {
-  // A concatenation could change scales, by rounding once more.
-  return op.attributes.has_concat() || PassesValues(op) ||
-         !IntegerKernelTakes(graph, op, 2, activations);
+  return PassesValues(op) || !IntegerKernelTakes(graph, op, 2, activations);
 }
 
 bool MayShareQuantization(const Graph& graph, const Op& op) {

@@ -11,6 +11,9 @@ namespace edgekiln::compiler {
 // constants; -1 for others.
 int WeightAxis(const Op& op);
 
+// A layer with weights, or a product of activations.
+bool SumsProducts(const Op& op);
+
 // Which ops of a float graph compute in integers, by index; the others stay
 // float. `activations`: INT8, UINT8 or INT16.
 // An op does if it has an integer kernel, unless it and its neighbours that

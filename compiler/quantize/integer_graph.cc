@@ -33,14 +33,6 @@ bool HasRounding(const Op& op) {
   return WeightAxis(op) >= 0 || op.attributes.has_add();
 }
 
-std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes) {
-  std::vector<bool> kept;
-  for (const v1::LayerScheme& scheme : schemes) {
-    kept.push_back(scheme.keep_float() == v1::ON);
-  }
-  return kept;
-}
-
 // Of 16 bits nothing is worth cutting off.
 v1::CalibrateOptions MethodFor(v1::CalibrateOptions method,
                                const ScaleRules& rules) {
@@ -80,7 +72,8 @@ class IntegerGraph::Maker {
         statistics_(statistics),
         form_only_(statistics == nullptr),
         unbounded_(form_only_ ? std::vector<bool>(graph.tensors.size(), false)
-                              : UnboundedTensors(graph, *statistics)),
+                              : UnboundedTensors(graph, *statistics,
+                                                 rules_.activations)),
         integer_(ChooseIntegerOps(graph, unbounded_, KeptFloat(schemes_),
                                   rules_.activations)),
         quantizations_(graph, integer_, rules_),

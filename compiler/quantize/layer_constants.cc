@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "compiler/quantize/converter_fit.h"
 #include "compiler/quantize/layer_schemes.h"
@@ -39,7 +42,9 @@ absl::Status NotQuantizable(const Op& op, std::string what, std::string limit,
 }
 
 ConstantData FormOf(const ConstantData& data, int64_t bytes) {
-  return ConstantData::Borrowed(data->substr(0, bytes));
+  const absl::string_view form = data->substr(0, static_cast<size_t>(bytes));
+  if (data.is_borrowed()) return ConstantData(std::string(form));
+  return ConstantData(std::make_shared<const ConstantData>(data), form);
 }
 
 absl::Status LayerConstants::Set(const Op& op, int axis,

@@ -22,7 +22,8 @@ namespace edgekiln::compiler {
 absl::Status NotQuantizable(const Op& op, std::string what, std::string limit,
                             std::string fix);
 
-// The first `bytes` of `data`, as a form of it (QuantizedForm()).
+// The first `bytes` of `data`, as a form of it (QuantizedForm()). Keeps them,
+// borrowed ones as a copy.
 ConstantData FormOf(const ConstantData& data, int64_t bytes);
 
 // The integer weights, biases and converters of the layers of a float graph,

@@ -88,10 +88,9 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
     std::vector<const InputMoments*> by_channel;
     if (has_moments) {
       const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);
-      moments.reserve(groups.size());
-      for (const ChannelGroup& group : groups) {
-        moments.push_back(MomentsOf(integers_, op, group, centred));
-        by_channel.insert(by_channel.end(), group.channels, &moments.back());
+      moments = MomentsOf(integers_, op, centred);
+      for (size_t i = 0; i < groups.size(); ++i) {
+        by_channel.insert(by_channel.end(), groups[i].channels, &moments[i]);
       }
     }
     return QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit,

@@ -41,11 +41,15 @@ bool IsKnown(const v1::LayerScheme& scheme) {
          v1::Switch_IsValid(scheme.per_tensor()) &&
          v1::WeightRange_IsValid(scheme.weight_range()) &&
          v1::WeightRounding_IsValid(scheme.rounding()) &&
-         v1::Switch_IsValid(scheme.keep_float()) &&
-         scheme.channels_per_scale() >= 0;
+         v1::Switch_IsValid(scheme.keep_float());
 }
 
-absl::Status CheckAccumulator(const v1::LayerScheme& scheme) {
+absl::Status CheckNumbers(const v1::LayerScheme& scheme) {
+  if (scheme.channels_per_scale() < 0) {
+    return BadValue(
+        absl::StrCat("channels_per_scale: ", scheme.channels_per_scale()),
+        "0 and more");
+  }
   const int32_t bits = scheme.accumulator_bits();
   if (bits == 0 ||
       (bits >= kFewestAccumulatorBits && bits <= kMostAccumulatorBits)) {
@@ -184,9 +188,9 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
     known = known && IsKnown(rule.scheme());
   }
   if (!known) return BadValue("a value that no key takes", "");
-  EK_RETURN_IF_ERROR(CheckAccumulator(config.scheme()));
+  EK_RETURN_IF_ERROR(CheckNumbers(config.scheme()));
   for (const auto& rule : config.layers()) {
-    EK_RETURN_IF_ERROR(CheckAccumulator(rule.scheme()));
+    EK_RETURN_IF_ERROR(CheckNumbers(rule.scheme()));
   }
   if (config.activations() == v1::QuantizationConfig::ACTIVATIONS_INT16 &&
       config.symmetric_activations() == v1::OFF) {
@@ -277,6 +281,14 @@ ScaleRules RulesFor(const v1::QuantizationConfig& config,
           .power_of_two = needs.power_of_two_scales(),
           .equal_addends = needs.equal_addends(),
           .activations = ActivationsOf(config, needs)};
+}
+
+std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes) {
+  std::vector<bool> kept;
+  for (const v1::LayerScheme& scheme : schemes) {
+    kept.push_back(scheme.keep_float() == v1::ON);
+  }
+  return kept;
 }
 
 absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(

@@ -38,6 +38,9 @@ bool MayBeWide(v1::ElementType activations, const v1::QuantizationNeeds& needs);
 ScaleRules RulesFor(const v1::QuantizationConfig& config,
                     const v1::QuantizationNeeds& needs);
 
+// By op: whether its scheme keeps it float.
+std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes);
+
 // What the config's rules say of each op, by index; fields that none sets are
 // unspecified. INVALID_ARGUMENT as below.
 absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(

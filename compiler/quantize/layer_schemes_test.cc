@@ -221,7 +221,7 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "channels_per_scale: 4 for layer dense_1"},
       {"scheme { channels_per_scale: 4 }", "per_tensor: 'fully_connected'",
        "layer dense_1"},
-      {"scheme { channels_per_scale: -1 }", "", "a value that no key takes"},
+      {"scheme { channels_per_scale: -1 }", "", "channels_per_scale: -1"},
   };
   for (const auto& row : kCases) {
     const auto schemes =

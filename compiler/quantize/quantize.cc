@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/equalized_network.h"
+#include "compiler/quantize/fill_values.h"
 #include "compiler/quantize/integer_graph.h"
 #include "compiler/quantize/layer_ranking.h"
 #include "compiler/quantize/layer_schemes.h"
@@ -82,14 +83,25 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
       LayerSchemes(float_graph, options.config(), options.needs(), measures));
   EK_RETURN_IF_ERROR(CheckIsFloat(float_graph));
   if (!measures) samples.Limit(0);
+  const std::vector<bool> kept = KeptFloat(schemes);
+  const v1::ElementType activations =
+      ActivationsOf(options.config(), options.needs());
+  const std::optional<ClippedFills> clipped =
+      ClipFills(float_graph, inputs.statistics, kept, activations);
+  const Graph& graph = clipped ? clipped->graph : float_graph;
+  const v1::CalibrationStatistics& statistics =
+      clipped ? clipped->statistics : inputs.statistics;
   EK_ASSIGN_OR_RETURN(
       const std::optional<EqualizedNetwork> equalized,
-      EqualizeNetwork(float_graph, inputs.statistics, options, schemes, samples,
+      EqualizeNetwork(graph, statistics, options, schemes, samples,
                       inputs.samples, inputs.cpu_path));
-  return QuantizeEqualized(
-      equalized ? equalized->graph : float_graph,
-      equalized ? equalized->statistics : inputs.statistics, schemes,
-      std::move(samples), options, inputs);
+  EK_ASSIGN_OR_RETURN(
+      QuantizedNetwork network,
+      QuantizeEqualized(equalized ? equalized->graph : graph,
+                        equalized ? equalized->statistics : statistics, schemes,
+                        std::move(samples), options, inputs));
+  network.warning = FillWarning(graph, statistics, kept, activations);
+  return network;
 }
 
 absl::StatusOr<Graph> QuantizeGraph(const Graph& float_graph,

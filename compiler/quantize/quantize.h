@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -19,6 +20,7 @@ namespace edgekiln::compiler {
 struct QuantizedNetwork {
   Graph graph;
   v1::QuantizationReport report;  // One layer for each op of the float graph.
+  std::string warning;            // FillWarning(); empty: none.
 };
 
 struct QuantizeInputs {
@@ -70,11 +72,10 @@ absl::StatusOr<Graph> QuantizeGraph(
 // What QuantizeGraph makes of the graph, before anything is calibrated: the
 // same ops, tensors, shapes and element types (but for biases of 64 bits, which
 // are of 32 here), with made-up scales, and
-// constants of the right size whose bytes mean nothing. They are borrowed from
-// `float_graph`, which must outlive the result; no weight is read. Where
-// constants or the calibration data hold what no scale spans (masks),
-// QuantizeGraph leaves more ops float. Ops that share weights or a bias still
-// do here, as they would then.
+// constants of the right size whose bytes mean nothing. They share those of
+// `float_graph`; no weight is read. Where constants or the calibration data
+// hold what no scale spans (masks), QuantizeGraph leaves more ops float. Ops
+// that share weights or a bias still do here, as they would then.
 absl::StatusOr<Graph> QuantizedForm(
     const Graph& float_graph,
     const v1::QuantizationNeeds& needs =

@@ -123,10 +123,10 @@ void DescribeLayers(const Graph& float_graph, const Graph& quantized,
     const auto found = ops.find(real_op.id);
     layer.set_is_float(!facts[i].is_integer);
     if (layer.is_float()) {
-      layer.set_reason(scheme.keep_float() == v1::ON
-                           ? "asked for by the quantization file"
-                       : facts[i].at_mask ? "values beyond 1e30 were seen at it"
-                                          : "it has no integer form here");
+      layer.set_reason(
+          scheme.keep_float() == v1::ON ? "asked for by the quantization file"
+          : facts[i].at_mask ? "no scale spans the scores and the mask"
+                             : "it has no integer form here");
       continue;
     }
     if (found == ops.end()) continue;

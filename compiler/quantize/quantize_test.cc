@@ -1,7 +1,9 @@
 #include "compiler/quantize/quantize.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/ir/text.h"
+#include "compiler/quantize/layer_constants.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
@@ -158,6 +161,87 @@ return %y
 %y : float32[1,4] = dequantize(%y.int8) id dequantize_y
 return %y
 )"},
+    // %s has readers of its own, for whom the scale of what it is joined to is
+    // too wide; %t has, too, but loses less than a bit by it; %u has none.
+    {"ConcatenationsRoundAnewWhatOthersRead",
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%s : float32[1,2] = unary(%x) {function ABS} id s
+%t : float32[1,2] = unary(%z) {function TANH} id t
+%u : float32[1,2] = mul(%s, %t) id u
+%c : float32[1,6] = concat(%s, %t, %u) {axis 1} id c
+%y : float32[1,6] = mul(%c, %c) id y
+return %y
+)",
+     {{"x", {-12.8f, 12.7f}},
+      {"z", {-128, 127}},
+      {"s", {0, 12.7f}},
+      {"t", {-64, 63.5f}},
+      {"u", {-1.28f, 1.27f}},
+      {"c", {-64, 63.5f}},
+      {"y", {0, 4080}}},
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%x.int8 : int8[1,2] scale 0.1 zero 0 = quantize(%x) id quantize_x
+%z.int8 : int8[1,2] scale 1 zero 0 = quantize(%z) id quantize_z
+%s : int8[1,2] scale 0.1 zero 0 = unary(%x.int8) {function ABS} id s
+%t : int8[1,2] scale 0.5 zero 0 = unary(%z.int8) {function TANH} id t
+%u : int8[1,2] scale 0.5 zero 0 = mul(%s, %t) id u
+%c : int8[1,6] scale 0.5 zero 0 = concat(%s, %t, %u) {axis 1} id c
+%y.int8 : int8[1,6] scale 16 zero -128 = mul(%c, %c) id y
+%y : float32[1,6] = dequantize(%y.int8) id dequantize_y
+return %y
+)"},
+    // Each is twice as wide as the one before, and others read all of them:
+    // %x shares with %c, so that %d, which is close to %c alone, has its own
+    // scale. What comes after is compared with %d.
+    {"ConcatenationsOfConcatenationsLoseNoMoreThanABit",
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%w : float32[1,2] = input
+%v : float32[1,2] = input
+%p : float32[1,2] = mul(%x, %x) id p
+%c : float32[1,4] = concat(%x, %z) {axis 1} id c
+%q : float32[1,4] = mul(%c, %c) id q
+%d : float32[1,6] = concat(%c, %w) {axis 1} id d
+%r : float32[1,6] = mul(%d, %d) id r
+%e : float32[1,8] = concat(%d, %v) {axis 1} id e
+return %p, %q, %r, %e
+)",
+     {{"x", {-1, 0.9921875f}},
+      {"z", {-2, 1.984375f}},
+      {"w", {-4, 3.96875f}},
+      {"v", {-8, 7.9375f}},
+      {"p", {0, 0.99609375f}},
+      {"c", {-2, 1.984375f}},
+      {"q", {0, 3.984375f}},
+      {"d", {-4, 3.96875f}},
+      {"r", {0, 15.9375f}},
+      {"e", {-8, 7.9375f}}},
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%w : float32[1,2] = input
+%v : float32[1,2] = input
+%x.int8 : int8[1,2] scale 0.015625 zero 0 = quantize(%x) id quantize_x
+%z.int8 : int8[1,2] scale 0.015625 zero 0 = quantize(%z) id quantize_z
+%w.int8 : int8[1,2] scale 0.0625 zero 0 = quantize(%w) id quantize_w
+%v.int8 : int8[1,2] scale 0.0625 zero 0 = quantize(%v) id quantize_v
+%p.int8 : int8[1,2] scale 0.00390625 zero -128 = mul(%x.int8, %x.int8) id p
+%c : int8[1,4] scale 0.015625 zero 0 = concat(%x.int8, %z.int8) {axis 1} id c
+%q.int8 : int8[1,4] scale 0.015625 zero -128 = mul(%c, %c) id q
+%d : int8[1,6] scale 0.0625 zero 0 = concat(%c, %w.int8) {axis 1} id d
+%r.int8 : int8[1,6] scale 0.0625 zero -128 = mul(%d, %d) id r
+%e.int8 : int8[1,8] scale 0.0625 zero 0 = concat(%d, %v.int8) {axis 1} id e
+%p : float32[1,2] = dequantize(%p.int8) id dequantize_p
+%q : float32[1,4] = dequantize(%q.int8) id dequantize_q
+%r : float32[1,6] = dequantize(%r.int8) id dequantize_r
+%e : float32[1,8] = dequantize(%e.int8) id dequantize_e
+return %p, %q, %r, %e
+)"},
     // What passes values on has the scale of what it reads: the chip's commands
     // change none. One that makes them larger has its own.
     {"ValuesThatPassKeepTheirScale",
@@ -296,6 +380,102 @@ return %y
 %y : float32[1,2] = softmax(%h) {beta 1 axis 1} id y
 return %y
 )"},
+    // Some exporters mask with a finite number: one scale for it and the scores
+    // would leave nothing of these.
+    {"MasksOfFiniteNumbers",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [127, -63.5, 0.5, 0.25]
+%m : float32[1,2] = constant [-10000, 0]
+%f : float32[1,2] = fully_connected(%x, %w) id f
+%h : float32[1,2] = add(%f, %m) id h
+%r : float32[2,1] = reshape(%h) id r
+%y : float32[2,1] = softmax(%r) {beta 1 axis 0} id y
+return %y
+)",
+     {{"x", {-128, 127}},
+      {"f", {-128, 127}},
+      {"h", {-10128, 127}},
+      {"r", {-10128, 127}},
+      {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,2] axis 0 scale [1, 0.003937008] zero [0, 0] = constant [127, -64, 127, 64]
+%m : float32[1,2] = constant [-10000, 0]
+%f : int8[1,2] scale 1 zero 0 = fully_connected(%x.int8, %w.int) id f
+%f.float : float32[1,2] = dequantize(%f) id dequantize_f
+%h : float32[1,2] = add(%f.float, %m) id h
+%r : float32[2,1] = reshape(%h) id r
+%y : float32[2,1] = softmax(%r) {beta 1 axis 0} id y
+return %y
+)"},
+    // Of scores that the softmax makes a hundred times smaller, it is none:
+    // neighbouring integers are a factor of e^0.4 apart.
+    {"LargeScoresOfASmallBeta",
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%h : float32[1,2] = add(%x, %z) id h
+%y : float32[1,2] = softmax(%h) {beta 0.01 axis 1} id y
+return %y
+)",
+     {{"x", {-128, 127}},
+      {"z", {-10240, 0}},
+      {"h", {-10240, 160}},
+      {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%z.int8 : int8[1,2] scale 40.156864 zero 127 = quantize(%z) id quantize_z
+%h : int8[1,2] scale 40.784314 zero 123 = add(%x.int8, %z.int8) id h
+%y.int8 : int8[1,2] scale 0.00390625 zero -128 = softmax(%h) {beta 0.01 axis 1} id y
+%y : float32[1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)"},
+    // Here they are a factor of e^16 apart.
+    {"MasksOfALargeBeta",
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%a : float32[1,2] = mul(%x, %x) id a
+%h : float32[1,2] = add(%a, %z) id h
+%y : float32[1,2] = softmax(%h) {beta 8 axis 1} id y
+return %y
+)",
+     {{"x", {-1.28f, 1.27f}},
+      {"a", {0, 2.55f}},
+      {"z", {-500, 0}},
+      {"h", {-500, 10}},
+      {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%z : float32[1,2] = input
+%a : float32[1,2] = mul(%x, %x) id a
+%h : float32[1,2] = add(%a, %z) id h
+%y : float32[1,2] = softmax(%h) {beta 8 axis 1} id y
+return %y
+)"},
+    // What a layer sums up is no mask, however large.
+    {"LargeScoresOfALayer",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [127, -63.5, 0.5, 0.25]
+%f : float32[1,2] = fully_connected(%x, %w) id f
+%y : float32[1,2] = softmax(%f) {beta 1 axis 1} id y
+return %y
+)",
+     {{"x", {-128, 127}}, {"f", {-12800, 12700}}, {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,2] axis 0 scale [1, 0.003937008] zero [0, 0] = constant [127, -64, 127, 64]
+%f : int8[1,2] scale 100 zero 0 = fully_connected(%x.int8, %w.int) id f
+%y.int8 : int8[1,2] scale 0.00390625 zero -128 = softmax(%f) {beta 1 axis 1} id y
+%y : float32[1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)"},
     // Whatever comes of it.
     {"MasksThatAreConstants",
      R"(
@@ -355,7 +535,7 @@ return %y
      {{"x", {-64, 100}}, {"h", {-256, 10}}, {"c", {-64, 200}}, {"y", {0, 0.5}}},
      R"(
 %x : float32[1,2] = input
-%x.int8 : int8[1,2] scale 2 zero 0 = quantize(%x) id quantize_x
+%x.int8 : int8[1,2] scale 0.78740156 zero 0 = quantize(%x) id quantize_x
 %k.int8 : int8[1,2] scale 0.2 zero 0 = constant [0, 127]
 %h : int8[1,2] scale 2 zero 0 = add(%x.int8, %k.int8) id h
 %c : int8[1,4] scale 2 zero 0 = concat(%h, %x.int8) {axis 1} id c
@@ -449,6 +629,37 @@ INSTANTIATE_TEST_SUITE_P(All, QuantizedFormTest,
                          [](const auto& info) {
                            return std::string(info.param.name);
                          });
+
+// Forms are kept in memory after the outline that they are made of is gone.
+TEST(QuantizedFormConstantsTest, OutliveTheFloatGraph) {
+  for (const QuantizeCase& row : kCases) {
+    absl::StatusOr<Graph> graph = ParseGraph(row.before);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    // Bytes that change once nothing keeps them.
+    std::deque<std::string> file;
+    for (Tensor& tensor : graph->tensors) {
+      if (!tensor.is_constant()) continue;
+      std::string& bytes = file.emplace_back(*tensor.data);
+      const auto overwrite = [](std::string* gone) {
+        std::fill(gone->begin(), gone->end(), 77);
+      };
+      tensor.data =
+          ConstantData(std::shared_ptr<std::string>(&bytes, overwrite), bytes);
+    }
+    const absl::StatusOr<Graph> form = QuantizedForm(*graph, NeedsOf(row));
+    ASSERT_TRUE(form.ok()) << form.status();
+    const std::string before = PrintGraph(*form);
+    graph = Graph();
+    EXPECT_EQ(PrintGraph(*form), before) << row.name;
+  }
+}
+
+TEST(QuantizedFormConstantsTest, OutliveWhatIsBorrowed) {
+  std::string bytes = "abcdefgh";
+  const ConstantData form = FormOf(ConstantData::Borrowed(bytes), 2);
+  bytes.assign(8, 'x');
+  EXPECT_EQ(*form, "ab");
+}
 
 TEST(QuantizeTest, ReportsNameTheLayerThatAccumulatorsCostMost) {
   const auto graph = ParseGraph(R"(

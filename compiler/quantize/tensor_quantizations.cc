@@ -66,6 +66,8 @@ absl::Status Include(const Tensor& tensor, const RangeOfName& calibrated,
   return absl::OkStatus();
 }
 
+double Width(const RealRange& range) { return range.high - range.low; }
+
 // Whether one scale for all operands and the result is at most twice as wide as
 // that of each alone.
 absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
@@ -81,11 +83,30 @@ absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
     EK_RETURN_IF_ERROR(Include(graph.tensors[id], calibrated, values));
     RealRange range = values.Kept(method, type);
     range.Include({0, 0});
-    narrowest = std::min(narrowest, range.high - range.low);
+    narrowest = std::min(narrowest, Width(range));
     all.Include(range);
   }
-  return all.high - all.low <= 2 * narrowest;
+  return Width(all) <= 2 * narrowest;
 }
+
+// A group of parts, see JoinConcatenated().
+struct JoinedParts {
+  RealRange range;
+  // Widths of the parts that are read by others than the concatenations that
+  // joined them.
+  std::multiset<double> read;
+
+  // Whether none of these loses more than a bit by `range`.
+  bool Allows(const RealRange& wider) const {
+    return read.empty() || Width(wider) <= 2 * *read.begin();
+  }
+  void Forget(double width) { read.erase(read.find(width)); }
+  void Include(JoinedParts other) {
+    range.Include(other.range);
+    if (read.size() < other.read.size()) read.swap(other.read);
+    read.merge(other.read);
+  }
+};
 
 }  // namespace
 
@@ -156,6 +177,96 @@ void TensorQuantizations::JoinOperands(const Op& op) {
   }
 }
 
+// Each once, however many ops read it.
+std::vector<bool> TensorQuantizations::UsedTensors() const {
+  std::vector<bool> is_used(graph_.tensors.size(), false);
+  for (size_t index = 0; index < graph_.ops.size(); ++index) {
+    if (!integer_[index]) continue;
+    const Op& op = graph_.ops[index];
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const TensorId input = op.inputs[i];
+      const bool weights = WeightAxis(op) >= 0 && i > 0;
+      if (weights || input == kNoTensor ||
+          graph_.tensors[input].type != v1::FLOAT32) {
+        continue;
+      }
+      is_used[input] = true;
+    }
+    is_used[op.outputs[0]] = true;
+  }
+  return is_used;
+}
+
+// By group.
+std::map<TensorId, int64_t> TensorQuantizations::Readers() const {
+  std::map<TensorId, int64_t> readers;
+  for (const Op& op : graph_.ops) {
+    std::set<TensorId> groups;
+    for (const TensorId id : op.inputs) {
+      if (id != kNoTensor) groups.insert(GroupOf(id));
+    }
+    for (const TensorId id : op.outputs) {
+      if (id != kNoTensor) groups.erase(GroupOf(id));
+    }
+    for (const TensorId group : groups) ++readers[group];
+  }
+  for (const TensorId id : graph_.outputs) ++readers[GroupOf(id)];
+  return readers;
+}
+
+absl::Status TensorQuantizations::JoinConcatenated(RangeOfTensors range_of) {
+  std::vector<TensorId> part;
+  std::map<TensorId, std::vector<TensorId>> members;  // By part.
+  const std::vector<bool> used = UsedTensors();
+  for (TensorId id = 0; id < std::ssize(used); ++id) {
+    part.push_back(GroupOf(id));
+    if (used[id]) members[part[id]].push_back(id);
+  }
+  std::map<TensorId, int64_t> readers = Readers();
+  std::map<TensorId, double> widths;  // By part.
+  std::map<TensorId, JoinedParts> groups;
+  const auto group_of = [&](TensorId id) -> absl::StatusOr<JoinedParts*> {
+    JoinedParts& group = groups[GroupOf(id)];
+    const auto [width, is_new] = widths.try_emplace(part[id], 0);
+    if (!is_new) return &group;
+    EK_ASSIGN_OR_RETURN(group.range, range_of(members[part[id]]));
+    width->second = Width(group.range);
+    if (readers[part[id]] > 0) group.read.insert(width->second);
+    return &group;
+  };
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const Op& op = graph_.ops[i];
+    if (!integer_[i] || !op.attributes.has_concat()) continue;
+    const TensorId result = part[op.outputs[0]];
+    EK_ASSIGN_OR_RETURN(JoinedParts * whole, group_of(result));
+    // The result holds its operands: none of them widens it.
+    if (readers[result] > 0) whole->Forget(widths[result]);
+    std::set<TensorId> met = {result};
+    for (const TensorId id : op.inputs) {
+      if (id == kNoTensor || graph_.tensors[id].type != v1::FLOAT32) continue;
+      const TensorId operand = part[id];
+      if (!met.insert(operand).second) continue;
+      EK_ASSIGN_OR_RETURN(JoinedParts * group, group_of(operand));
+      const bool read_by_others = --readers[operand] > 0;
+      if (!read_by_others) group->Forget(widths[operand]);
+      if (group == whole) continue;
+      RealRange all = whole->range;
+      all.Include(group->range);
+      if (!group->Allows(all) || !whole->Allows(all)) {
+        ++readers[operand];
+        if (!read_by_others) group->read.insert(widths[operand]);
+        continue;
+      }
+      JoinedParts joined = std::move(*whole);
+      joined.Include(std::move(*group));
+      Join(operand, result);
+      whole = &(groups[GroupOf(result)] = std::move(joined));
+    }
+    if (readers[result] > 0) whole->read.insert(widths[result]);
+  }
+  return absl::OkStatus();
+}
+
 TensorId TensorQuantizations::GroupOf(TensorId id) const {
   while (parent_[id] != id) id = parent_[id];
   return id;
@@ -202,25 +313,25 @@ absl::Status TensorQuantizations::Choose(
     }
     if (close) JoinOperands(op);
   }
+  EK_RETURN_IF_ERROR(JoinConcatenated(
+      [&](absl::Span<const TensorId> tensors) -> absl::StatusOr<RealRange> {
+        if (statistics == nullptr) return RealRange{-1, 1};
+        SeenValues values;
+        for (const TensorId id : tensors) {
+          EK_RETURN_IF_ERROR(Include(graph_.tensors[id], calibrated, values));
+        }
+        RealRange range = values.Kept(method, rules_.activations);
+        range.Include({0, 0});
+        return range;
+      }));
   for (const TensorId id : symmetric) symmetric_.insert(GroupOf(id));
-  // Each once, however many ops read it.
-  std::vector<bool> is_used(graph_.tensors.size(), false);
   std::map<TensorId, bool> has_softmax;
   for (size_t index = 0; index < graph_.ops.size(); ++index) {
-    if (!integer_[index]) continue;
     const Op& op = graph_.ops[index];
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const TensorId input = op.inputs[i];
-      const bool weights = WeightAxis(op) >= 0 && i > 0;
-      if (weights || input == kNoTensor ||
-          graph_.tensors[input].type != v1::FLOAT32) {
-        continue;
-      }
-      is_used[input] = true;
-    }
-    is_used[op.outputs[0]] = true;
-    if (op.attributes.has_softmax()) has_softmax[GroupOf(op.outputs[0])] = true;
+    if (!integer_[index] || !op.attributes.has_softmax()) continue;
+    has_softmax[GroupOf(op.outputs[0])] = true;
   }
+  const std::vector<bool> is_used = UsedTensors();
   for (TensorId id = 0; id < std::ssize(is_used); ++id) {
     if (!is_used[id]) continue;
     if (statistics == nullptr) {

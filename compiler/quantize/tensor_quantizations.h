@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/activation_range.h"
 #include "compiler/quantize/scale_choice.h"
@@ -19,9 +22,12 @@ namespace edgekiln::compiler {
 
 // Tensors are grouped so that ops that need one scale for input and output get
 // it (SharesQuantization()), and those that had better have one where that
-// costs no member more than a bit (MayShareQuantization()); a group is
-// quantized for the range of all its members. With rules.equal_addends, what an
-// op adds is a group, too. Not thread-safe.
+// costs no operand of the op more than a bit (MayShareQuantization()); a group
+// is quantized for the range of all its members. A concatenation could change
+// the scales of its operands, by rounding once more: an operand has that of the
+// result if that costs neither it nor what already has that scale more than a
+// bit, or only such that nothing else reads, who would see more of it. With
+// rules.equal_addends, what an op adds is a group, too. Not thread-safe.
 class TensorQuantizations {
  public:
   // `integer`: by op, whether it computes in integers. Both must outlive this.
@@ -71,6 +77,17 @@ class TensorQuantizations {
   void Join(TensorId a, TensorId b);
   bool HasEqualAddends(size_t op) const;
   void JoinOperands(const Op& op);
+  // By tensor: whether integer ops read it, other than as weights or biases, or
+  // make it.
+  std::vector<bool> UsedTensors() const;
+  // Of each group: ops that make something else of it, and outputs of the
+  // graph.
+  std::map<TensorId, int64_t> Readers() const;
+  // Joins groups as they are before ("parts"). `range_of` is the range of
+  // tensors that share a quantization.
+  using RangeOfTensors = absl::FunctionRef<absl::StatusOr<RealRange>(
+      absl::Span<const TensorId> tensors)>;
+  absl::Status JoinConcatenated(RangeOfTensors range_of);
 
   const Graph& graph_;
   const std::vector<bool>& integer_;

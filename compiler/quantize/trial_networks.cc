@@ -156,9 +156,17 @@ absl::StatusOr<std::unique_ptr<TrialNetworks>> TrialNetworks::Create(
       LayerSchemes(graph, options.config(), options.needs(), true));
   trials->graph_ = &graph;
   trials->statistics_ = &inputs.statistics;
+  // As Quantize() does.
+  trials->clipped_ =
+      ClipFills(graph, inputs.statistics, KeptFloat(schemes),
+                ActivationsOf(options.config(), options.needs()));
+  if (trials->clipped_) {
+    trials->graph_ = &trials->clipped_->graph;
+    trials->statistics_ = &trials->clipped_->statistics;
+  }
   EK_ASSIGN_OR_RETURN(
       trials->equalized_,
-      EqualizeNetwork(graph, inputs.statistics, options, schemes,
+      EqualizeNetwork(*trials->graph_, *trials->statistics_, options, schemes,
                       trials->fitted_, inputs.samples, inputs.cpu_path));
   if (trials->equalized_) {
     trials->statistics_ = &trials->equalized_->statistics;

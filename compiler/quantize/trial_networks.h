@@ -12,6 +12,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/equalized_network.h"
+#include "compiler/quantize/fill_values.h"
 #include "compiler/quantize/fit_memo.h"
 #include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/quantization.pb.h"
@@ -64,6 +65,7 @@ class TrialNetworks {
   const CalibrationSamples fitted_;
   const Graph* graph_ = nullptr;
   const v1::CalibrationStatistics* statistics_ = nullptr;
+  std::optional<ClippedFills> clipped_;
   std::optional<EqualizedNetwork> equalized_;
   std::optional<FitMemo> memo_;
 };

@@ -129,6 +129,39 @@ TEST_P(TrialNetworksTest, WhatIsSharedChangesNothing) {
   }
 }
 
+// The border of a pad that a maximum reads is clipped to the data.
+TEST(TrialNetworksFillsTest, AreClippedAsQuantizeDoes) {
+  const Graph graph = WithRandomWeights(ParseWithSplats(R"(
+%x : float32[1,4,4,2] = input
+%p : float32[1,6,6,2] = pad(%x) {before [0, 1, 1, 0] after [0, 1, 1, 0] value -100} id pad
+%m : float32[1,3,3,2] = max_pool2d(%p) {kernel_h 2 kernel_w 2 window {stride_h 2 stride_w 2 dilation_h 1 dilation_w 1}} id pool
+%f : float32[1,18] = reshape(%m) id flat
+%w : float32[3,18] = constant splat 0.25
+%y : float32[1,3] = fully_connected(%f, %w) id dense
+return %y
+)"));
+  const std::vector<v1::Chunk> chunks = RandomSamples(graph, InOrder(24), 24);
+  const v1::CalibrationStatistics statistics = *Calibrate(graph, chunks);
+  v1::QuantizeOptions options;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      std::string(kQuickly) + kNotEqualized, options.mutable_config()));
+  CalibrationSamples fitted = *CalibrationSamples::Create(graph, chunks);
+  CalibrationSamples judged = fitted;
+  fitted.Limit(16);
+  judged.Keep(16, 1);
+  const QuantizeInputs inputs = {.statistics = statistics, .samples = chunks};
+  const auto trials = TrialNetworks::Create(graph, options, inputs, fitted,
+                                            judged, kTrialMemoBytes);
+  ASSERT_TRUE(trials.ok()) << trials.status();
+  const auto trial = (*trials)->Try(options.config(), "y.int8");
+  ASSERT_TRUE(trial.ok()) << trial.status();
+  options.mutable_config()->set_samples(16);
+  const auto network = Quantize(graph, options, inputs);
+  ASSERT_TRUE(network.ok()) << network.status();
+  EXPECT_EQ(GraphToProto(trial->graph).SerializeAsString(),
+            GraphToProto(network->graph).SerializeAsString());
+}
+
 // Behind a ReLU that stays float, inputs have no limits.
 TEST(TrialNetworksSumsTest, WeightsFitWhatTheirInputsCanBe) {
   const Graph graph = WithRandomWeights(ParseWithSplats(R"(

@@ -18,24 +18,27 @@ constexpr double kWorthClipping = 0.99;
 // How often scale and integers are fitted to each other, below 8 bits.
 constexpr int kRefits = 3;
 
-double Rounded(double weight, double scale, int32_t limit) {
-  return static_cast<double>(std::clamp<int64_t>(
-      RoundHalfAway(std::clamp(weight / scale, -1e6, 1e6)), -limit, limit));
+// RoundHalfAway() of weight / scale within the limits; without branches.
+int32_t Rounded(double weight, double scale, int32_t limit) {
+  const double steps = weight / scale;
+  const double magnitude = std::min(std::abs(steps), limit + 1.0) + 0.5;
+  const int32_t rounded = std::min(static_cast<int32_t>(magnitude), limit);
+  return steps < 0 ? -rounded : rounded;
 }
 
 // Of element j; 1 without moments.
 class Diagonal {
  public:
   Diagonal(const FittedChannel& channel, bool weighted) {
-    if (!weighted || channel.moments == nullptr) return;
     of_.resize(channel.weights.size(), 1.0);
+    if (!weighted || channel.moments == nullptr) return;
     for (const InputMoments::Block& block : channel.moments->blocks) {
       for (int64_t i = 0; i < block.size; ++i) {
         of_[block.first + i] = block.moments[i * block.size + i];
       }
     }
   }
-  double operator[](size_t j) const { return of_.empty() ? 1 : of_[j]; }
+  double operator[](size_t j) const { return of_[j]; }
 
  private:
   std::vector<double> of_;

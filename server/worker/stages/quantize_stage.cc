@@ -1,8 +1,10 @@
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "compiler/quantize/growth_warning.h"
 #include "compiler/quantize/input_rows.h"
 #include "compiler/quantize/output_change.h"
 #include "compiler/quantize/quantize.h"
@@ -82,8 +84,12 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                 }}),
         "quantizing");
   }
+  std::string warning = compiler::GrowthWarning(quantized.report);
   compiler::AddInputRows(graph, quantized.graph, statistics, quantized.report);
   StageOutput output;
+  for (std::string* text : {&quantized.warning, &warning}) {
+    if (!text->empty()) output.warnings.push_back(std::move(*text));
+  }
   if (source) {
     EK_RETURN_IF_ERROR(
         AddChange(*source, inputs, samples, quantized.graph, quantized.report));
