@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -71,20 +72,27 @@ std::vector<bool> ReadAsNumbers(const Graph& graph) {
   return read;
 }
 
-// Turned copies of "w" are called "w-2" and so on.
-std::string PlaceOf(const std::string& name) {
-  const size_t dash = name.find_last_not_of("0123456789");
-  const bool copy = dash != std::string::npos && dash > 0 &&
-                    dash + 1 < name.size() && name[dash] == '-';
-  return absl::StrCat("initializer '", name, "'",
-                      copy
-                          ? absl::StrCat(", made of '", name.substr(0, dash),
-                                         "' if the model has none of that name")
-                          : "");
+// Says whether the model file has a tensor of this name.
+using HasTensor = absl::FunctionRef<bool(const std::string& name)>;
+
+// Turned copies of "w" are called "w-2" and so on: the name of the model's own.
+std::string PlaceOf(const std::string& name, HasTensor has_tensor) {
+  std::string own = name;
+  while (!has_tensor(own)) {
+    const size_t dash = own.find_last_not_of("0123456789");
+    const bool copy = dash != std::string::npos && dash > 0 &&
+                      dash + 1 < own.size() && own[dash] == '-';
+    if (!copy) {
+      own = name;
+      break;
+    }
+    own.resize(dash);
+  }
+  return absl::StrCat("initializer '", own, "'");
 }
 
 // A diverged training leaves weights that no number of samples will calibrate.
-absl::Status CheckConstantsAreFinite(const Graph& graph) {
+absl::Status CheckConstantsAreFinite(const Graph& graph, HasTensor has_tensor) {
   const std::vector<bool> strict = ReadAsNumbers(graph);
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const Tensor& tensor = graph.tensors[i];
@@ -104,7 +112,7 @@ absl::Status CheckConstantsAreFinite(const Graph& graph) {
          .reason = "MODEL_NOT_FINITE",
          .what = absl::StrCat(bad, " of ", tensor.num_elements(),
                               " values of a constant are NaN or infinite"),
-         .where = PlaceOf(tensor.name),
+         .where = PlaceOf(tensor.name, has_tensor),
          .need = "finite weights and constants",
          .fix = tensor.type == v1::FLOAT16
                     ? "float16 ends at 65504: keep this constant in float32 "
@@ -116,10 +124,42 @@ absl::Status CheckConstantsAreFinite(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph) {
+// Else what it gives becomes NaN or infinite, whatever the samples.
+absl::Status CheckVariances(const Graph& graph, HasTensor has_tensor) {
+  for (const Op& op : graph.ops) {
+    if (!op.attributes.has_batch_normalization()) continue;
+    const double epsilon = op.attributes.batch_normalization().epsilon();
+    const Tensor& variance = graph.tensors[op.inputs[4]];
+    if (!variance.is_constant() || variance.type != v1::FLOAT32) continue;
+    for (size_t at = 0; at + sizeof(float) <= variance.data->size();
+         at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, variance.data->data() + at, sizeof(value));
+      if (value + epsilon > 0) continue;
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.fault = Fault::kUser,
+           .reason = "MODEL_NOT_FINITE",
+           .what = absl::StrCat("a BatchNormalization divides by the square "
+                                "root of a variance of ",
+                                value, " and an epsilon of ", epsilon),
+           .where = absl::StrCat("layer ", op.id, ", ",
+                                 PlaceOf(variance.name, has_tensor)),
+           .need = "a sum of both above 0 for every channel",
+           .fix = "look for what changed the variances after training (a "
+                  "conversion, or weights that were edited), and export the "
+                  "model again"});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph,
+                              HasTensor has_tensor) {
   if (!graph.ok()) return ForModelFile(graph.status());
   MakeNamesValid(*graph);
-  EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph));
+  EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph, has_tensor));
+  EK_RETURN_IF_ERROR(CheckVariances(*graph, has_tensor));
   return graph;
 }
 
@@ -162,9 +202,12 @@ absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
   switch (SniffFormat(bytes)) {
     case ModelFormat::kTflite:
       EK_RETURN_IF_ERROR(CheckNothingIsBound(options));
-      return Checked(ImportTflite(bytes));
+      return Checked(ImportTflite(bytes),
+                     [](const std::string&) { return true; });
     case ModelFormat::kOnnx:
-      return Checked(ImportOnnx(bytes, options));
+      return Checked(ImportOnnx(bytes, options), [&](const std::string& name) {
+        return OnnxHasTensor(bytes, name);
+      });
     case ModelFormat::kUnknown:
       break;
   }

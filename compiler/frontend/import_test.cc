@@ -5,9 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "compiler/frontend/onnx/testing/test_model.h"
 #include "compiler/frontend/tflite/testing/test_model.h"
+#include "compiler/ir/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"
 
@@ -112,6 +115,97 @@ TEST(ImportModelTest, WeightsThatAreNotFiniteAreRefusedByName) {
   EXPECT_NE(detail->where.find("'stem.weight'"), std::string::npos)
       << detail->where;
   EXPECT_FALSE(detail->fix.empty());
+}
+
+// A convolution turns its weights: the graph's are a copy.
+TEST(ImportModelTest, WhatIsNotFiniteHasTheNameThatItHasInTheFile) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const char* name : {"c1", "c1-2", "c-3-4"}) {
+    const auto detail = GetErrorDetail(
+        ImportModel(onnx_import::TestModel()
+                        .Input("x", {1, 1, 2, 2})
+                        .Floats(name, {1, 1, 2, 2}, {1, nan, 3, 4})
+                        .Node("Conv", {"x", name}, {"y"})
+                        .Output("y")
+                        .bytes())
+            .status());
+    ASSERT_TRUE(detail.has_value());
+    EXPECT_EQ(detail->where, absl::StrCat("initializer '", name, "'"));
+  }
+}
+
+// What quantizers write for weights that are all zero.
+TEST(ImportModelTest, ChannelsWithAScaleOfZeroAreZeros) {
+  const auto onnx = ImportModel(
+      onnx_import::TestModel()
+          .Input("x", {1, 2})
+          .Bytes("q", onnx::TensorProto::INT8, {3, 2}, {1, 2, 3, 4, 5, 6})
+          .Floats("s", {3}, {0.5, 0, 2})
+          .Bytes("z", onnx::TensorProto::INT8, {3}, {0, -7, 0})
+          .Node("DequantizeLinear", {"q", "s", "z"}, {"w"})
+          .Int("axis", 0)
+          .Node("Gemm", {"x", "w"}, {"y"})
+          .Int("transB", 1)
+          .Output("y")
+          .bytes());
+  ASSERT_TRUE(onnx.ok()) << onnx.status();
+  EXPECT_THAT(PrintGraph(*onnx),
+              testing::HasSubstr("int8[3,2] axis 0 scale [0.5, 2, 2] zero [0, "
+                                 "-7, 0] = constant [1, 2, -7, -7, 5, 6]"));
+  const auto tflite = [](const std::vector<float>& of_input) {
+    TestModel model;
+    const auto type = tflite::TensorType::INT8;
+    const int32_t x = model.Tensor("x", {1, 2}, type, of_input,
+                                   std::vector<int64_t>(of_input.size(), 0));
+    const int32_t w =
+        model.Tensor("w", {2, 2}, type, {0, 0.5}, {0, 0}, {1, 2, 3, 4});
+    const int32_t b = model.Tensor("b", {2}, tflite::TensorType::INT32,
+                                   {0, 0.25}, {0, 0}, {9, 9, 9, 9, 3, 0, 0, 0});
+    const int32_t y = model.Tensor("y", {1, 2}, type, {1}, {0});
+    model.Operator(
+        tflite::BuiltinOperator::FULLY_CONNECTED, {x, w, b}, {y},
+        tflite::BuiltinOptions::FullyConnectedOptions,
+        tflite::CreateFullyConnectedOptions(model.builder()).Union());
+    model.AddSubgraph({x}, {y});
+    return ImportModel(model.Finish());
+  };
+  const auto graph = tflite({0.5});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_THAT(PrintGraph(*graph),
+              testing::AllOf(
+                  testing::HasSubstr("int8[2,2] axis 0 scale [0.5, 0.5] zero "
+                                     "[0, 0] = constant [0, 0, 3, 4]"),
+                  testing::HasSubstr("int32[2] axis 0 scale [0.25, 0.25] zero "
+                                     "[0, 0] = constant [0, 3]")));
+  // An activation's integers are not known.
+  EXPECT_FALSE(tflite({0}).ok());
+  EXPECT_FALSE(tflite({0.5, 0}).ok());
+}
+
+TEST(ImportModelTest, VariancesBelowZeroAreRefusedByName) {
+  const auto import = [](float variance) {
+    return ImportModel(onnx_import::TestModel()
+                           .Input("x", {1, 2, 1, 1})
+                           .Floats("one", {2}, {1, 1})
+                           .Floats("bn.var", {2}, {1, variance})
+                           .Node("BatchNormalization",
+                                 {"x", "one", "one", "one", "bn.var"}, {"y"})
+                           .Name("bn")
+                           .Float("epsilon", 0.5f)
+                           .Output("y")
+                           .bytes());
+  };
+  EXPECT_TRUE(import(-0.25f).ok());
+  for (const float variance : {-0.5f, -2.0f}) {
+    const auto detail = GetErrorDetail(import(variance).status());
+    ASSERT_TRUE(detail.has_value());
+    EXPECT_EQ(detail->reason, "MODEL_NOT_FINITE");
+    EXPECT_EQ(detail->where, "layer bn, initializer 'bn.var'");
+    EXPECT_EQ(detail->what,
+              absl::StrCat("a BatchNormalization divides by the square root of "
+                           "a variance of ",
+                           variance, " and an epsilon of 0.5"));
+  }
 }
 
 TEST(ImportModelTest, ConstantsThatFloat16CannotHoldAreNoMatterOfTraining) {

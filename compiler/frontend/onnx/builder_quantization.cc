@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/frontend/dead_channels.h"
 #include "compiler/frontend/onnx/builder.h"
 #include "compiler/frontend/onnx/ir_ops.h"
 #include "compiler/frontend/onnx/tensor_data.h"
@@ -73,6 +74,7 @@ absl::StatusOr<TensorId> Builder::Quantized(const Node& node,
   if (SameMeaning(tensor(x).quantization, wanted)) return x;
   Tensor quantized = tensor(x);
   quantized.quantization = wanted;
+  ReviveDeadChannels(quantized);
   const absl::Status fits = ops::CheckTensorType(ViewOf(quantized));
   if (!fits.ok()) return node.Invalid(fits);
   if (quantized.is_constant()) {

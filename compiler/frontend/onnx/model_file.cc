@@ -91,8 +91,10 @@ absl::StatusOr<ModelFile> ParseModelFile(absl::string_view bytes) {
   }
   ModelFile file;
   if (!Parse(bytes, file)) {
-    return InvalidModel("the ONNX file is damaged or incomplete",
-                        absl::StrCat("ONNX file of ", bytes.size(), " bytes"));
+    return InvalidModel(
+        "the ONNX file is damaged, incomplete, or has graphs "
+        "nested too deeply",
+        absl::StrCat("ONNX file of ", bytes.size(), " bytes"));
   }
   if (!file.model.has_graph()) {
     return InvalidModel("the model has no graph", "ONNX file");

@@ -1,5 +1,6 @@
 #include "compiler/frontend/onnx/onnx_import.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "compiler/frontend/onnx/model_error.h"
 #include "compiler/frontend/onnx/model_file.h"
 #include "compiler/frontend/onnx/operator_check.h"
+#include "compiler/ir/valid_names.h"
 #include "onnx/onnx_pb.h"
 
 namespace edgekiln::compiler {
@@ -105,6 +107,23 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
   EK_ASSIGN_OR_RETURN(Graph result, builder.Finish(outputs));
   EK_RETURN_IF_ERROR(VerifyGraph(result), "after importing ONNX");
   return result;
+}
+
+bool OnnxHasTensor(absl::string_view bytes, const std::string& name) {
+  const absl::StatusOr<ModelFile> file = onnx_import::ParseModelFile(bytes);
+  if (!file.ok()) return false;
+  const onnx::GraphProto& graph = file->model.graph();
+  const auto is_one = [&name](const std::string& of_file) {
+    return ValidName(of_file) == name;
+  };
+  for (const onnx::TensorProto& initializer : graph.initializer()) {
+    if (is_one(initializer.name())) return true;
+  }
+  return std::any_of(graph.node().begin(), graph.node().end(),
+                     [&](const onnx::NodeProto& node) {
+                       return std::any_of(node.output().begin(),
+                                          node.output().end(), is_one);
+                     });
 }
 
 }  // namespace edgekiln::compiler

@@ -1,6 +1,8 @@
 #ifndef EK_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
 #define EK_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "compiler/frontend/import_options.h"
@@ -28,6 +30,10 @@ inline constexpr int kMaxOnnxOpset = 21;
 // MakeError() and naming op type, node, op set and tensor where there is one.
 absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
                                  const ImportOptions& options = {});
+
+// Whether the file has an initializer, or a node that makes a tensor, of this
+// name. Parses the file anew: for errors.
+bool OnnxHasTensor(absl::string_view bytes, const std::string& name);
 
 }  // namespace edgekiln::compiler
 

@@ -16,7 +16,7 @@ namespace edgekiln::compiler::onnx_import {
 absl::StatusOr<Quantization> ReadQuantization(const Node& node,
                                               const Builder& builder, int scale,
                                               int zero, int64_t axis,
-                                              int64_t rank) {
+                                              int64_t rank, bool dead) {
   EK_ASSIGN_OR_RETURN(const Tensor* scales, builder.ConstantInput(node, scale));
   if (scales->shape.size() > 1) {
     return node.Unsupported("a scale of more than one dimension",
@@ -27,7 +27,8 @@ absl::StatusOr<Quantization> ReadQuantization(const Node& node,
   EK_ASSIGN_OR_RETURN(quantization.scale, FloatValues(*scales), node.Label());
   const size_t count = quantization.scale.size();
   for (const float value : quantization.scale) {
-    if (!std::isfinite(value) || !(value > 0)) {
+    const bool may_be_zero = dead && count > 1;
+    if (!std::isfinite(value) || !(may_be_zero ? value >= 0 : value > 0)) {
       return node.Invalid(absl::StrCat("a scale of ", value));
     }
   }
@@ -60,7 +61,8 @@ absl::StatusOr<TensorId> DequantizedOperand(const Node& node, Builder& builder,
   EK_ASSIGN_OR_RETURN(TensorId x, builder.Input(node, index));
   EK_ASSIGN_OR_RETURN(
       const Quantization quantization,
-      ReadQuantization(node, builder, scale, zero, axis, builder.rank(x)));
+      ReadQuantization(node, builder, scale, zero, axis, builder.rank(x),
+                       /*dead=*/builder.tensor(x).is_constant()));
   if (quantization.per_channel() &&
       static_cast<int64_t>(quantization.scale.size()) !=
           builder.shape(x)[quantization.axis]) {

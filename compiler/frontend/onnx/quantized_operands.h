@@ -12,11 +12,12 @@
 namespace edgekiln::compiler::onnx_import {
 
 // The constants in inputs `scale` and `zero` (which may be absent) for a tensor
-// of rank `rank` whose channels lie along `axis`.
+// of rank `rank` whose channels lie along `axis`. A channel of a constant
+// (`dead`) may have a scale of 0: see ReviveDeadChannels().
 absl::StatusOr<Quantization> ReadQuantization(const Node& node,
                                               const Builder& builder, int scale,
                                               int zero, int64_t axis,
-                                              int64_t rank);
+                                              int64_t rank, bool dead = false);
 
 // The real values of the integers in input `index`.
 absl::StatusOr<TensorId> DequantizedOperand(const Node& node, Builder& builder,

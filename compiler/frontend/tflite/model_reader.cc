@@ -9,6 +9,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/frontend/dead_channels.h"
 #include "compiler/frontend/tflite/tensor_values.h"
 #include "ops/shape_inference.h"
 
@@ -397,6 +398,7 @@ absl::StatusOr<Tensor> TfliteModelReader::ReadTensor(int32_t index) {
   EK_RETURN_IF_ERROR(ReadShape(index, to), place());
   EK_RETURN_IF_ERROR(ReadQuantization(from, to), place());
   EK_RETURN_IF_ERROR(ReadData(from, to), place());
+  ReviveDeadChannels(to);
   if (from.type() == tflite::TensorType::INT4 && !to.is_constant()) {
     return TfliteUnsupported("INT4 activations", place(), "INT4 for weights",
                              "convert with int8 activations");
