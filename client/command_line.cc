@@ -451,7 +451,9 @@ absl::StatusOr<CommandLine> ParseCommandLine(
     if (HasUnknownCommand(root)) return FromCliError(root, help);
     return TextOnly(Command::kHelp, root.help());
   } catch (const CLI::CallForVersion&) {
-    return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));
+    return TextOnly(Command::kVersion, IsGiven(root, "--json")
+                                           ? VersionJson()
+                                           : absl::StrCat(VersionText(), "\n"));
   } catch (const CLI::ParseError& error) {
     return FromCliError(root, error);
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/error.h"
 #include "client/exit_code.h"
 #include "client/help.h"
@@ -556,6 +557,18 @@ TEST(ParseCommandLineTest, Version) {
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->command, Command::kVersion);
   EXPECT_EQ(line->text, VersionText() + "\n");
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"--version", "--json"},
+        {"--json", "--version"}}) {
+    const auto json = ParseCommandLine(args);
+    ASSERT_TRUE(json.ok()) << json.status();
+    EXPECT_EQ(json->command, Command::kVersion);
+    EXPECT_EQ(
+        "edgekiln " + std::string(absl::StripSuffix(
+                          absl::StripPrefix(json->text, "{\n \"version\": \""),
+                          "\"\n}\n")),
+        VersionText());
+  }
 }
 
 }  // namespace

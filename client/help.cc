@@ -1,6 +1,8 @@
 #include "client/help.h"
 
+#include "absl/strings/str_cat.h"
 #include "client/report_help.h"
+#include "reports/text/json.h"
 
 namespace edgekiln::client {
 namespace {
@@ -353,5 +355,9 @@ std::string HelpFooter(Command command) {
 }
 
 std::string VersionText() { return "edgekiln " EK_VERSION; }
+
+std::string VersionJson() {
+  return absl::StrCat("{\n \"version\": ", JsonString(EK_VERSION), "\n}\n");
+}
 
 }  // namespace edgekiln::client

@@ -15,6 +15,8 @@ std::string HelpHeader();
 std::string HelpFooter(Command command);
 // "edgekiln 0.1.0".
 std::string VersionText();
+// The same as JSON: {"version": ...}.
+std::string VersionJson();
 
 }  // namespace edgekiln::client
 

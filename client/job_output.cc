@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -302,7 +303,12 @@ absl::Status WriteOutputFile(const std::string& path, absl::string_view bytes,
     return file.Commit();
   };
   const absl::Status status = write();
-  return status.ok() ? status : CannotWrite(path, status.message());
+  if (status.ok()) return status;
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (!detail) return CannotWrite(path, status.message());
+  // A full disk is no mistake on the command line.
+  return detail->fault == Fault::kUser ? CannotWrite(path, detail->what)
+                                       : status;
 }
 
 absl::Status CheckOutputFolder(const std::string& path) {

@@ -15,10 +15,10 @@ absl::StatusOr<v1::QuantizationConfig> ReadQuantizationFile(
     FileSystem& files, const std::string& path, const std::string& option) {
   const absl::StatusOr<std::string> text = files.Read(path, kMaxFileBytes);
   if (!text.ok()) {
-    return UsageError("the file cannot be read", option + " " + path,
-                      std::string(text.status().message()),
-                      "`edgekiln quantize --help` shows what is in such a "
-                      "file");
+    return UnreadableError("the file cannot be read", option + " " + path,
+                           text.status(),
+                           "`edgekiln quantize --help` shows what is in such a "
+                           "file");
   }
   v1::QuantizationConfig config;
   EK_RETURN_IF_ERROR(

@@ -251,9 +251,8 @@ absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context) {
   const absl::StatusOr<std::string> text =
       context.files.Read(path, kMaxSweepFileBytes);
   if (!text.ok()) {
-    return UsageError("the file cannot be read", path,
-                      std::string(text.status().message()),
-                      "name a file with a sweep in it");
+    return UnreadableError("the file cannot be read", path, text.status(),
+                           "name a file with a sweep in it");
   }
   EK_ASSIGN_OR_RETURN(v1::SweepRequest request, ParseSweepFile(*text, path));
   const size_t slash = path.rfind('/');

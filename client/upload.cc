@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -318,7 +319,13 @@ class Uploader {
       return local;
     }
     writer->WritesDone();
-    EK_RETURN_IF_ERROR(FromGrpc(writer->Finish()));
+    const absl::Status answer = FromGrpc(writer->Finish());
+    // Not the bytes that were hashed, though as many.
+    const std::optional<ErrorDetail> detail = GetErrorDetail(answer);
+    if (detail && detail->reason == "DIGEST_MISMATCH") {
+      return FileChanged(blob);
+    }
+    EK_RETURN_IF_ERROR(answer);
     if (response.committed_size() == size) return absl::OkStatus();
     return absl::AbortedError(absl::StrCat(
         "the daemon took ", response.committed_size(), " of ", size, " bytes"));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/mutex.h"
 #include "client/testing/fake_daemon.h"
 
@@ -169,7 +170,10 @@ TEST_F(UploadTest, NoticesFilesThatChange) {
   // Same length, other bytes: the daemon's check.
   const LocalBlob blob = NewFile(10'000);
   std::ofstream(blob.path, std::ios::binary) << std::string(10'000, 'x');
-  EXPECT_TRUE(absl::IsInvalidArgument(Upload({blob})));
+  const absl::Status status = Upload({blob});
+  ASSERT_TRUE(GetErrorDetail(status).has_value()) << status;
+  EXPECT_EQ(GetErrorDetail(status)->reason, "FILE_CHANGED") << status;
+  EXPECT_EQ(GetErrorDetail(status)->where, blob.path) << status;
 }
 
 TEST_F(UploadTest, DownloadsAndResumes) {

@@ -1,6 +1,8 @@
 #include "target/isa_view.h"
 
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -43,8 +45,15 @@ uint64_t IsaView::Field::mask() const {
 }
 
 absl::StatusOr<IsaView> IsaView::Create(const v1::Isa& isa) {
+  auto own = std::make_shared<const v1::Isa>(isa);
+  EK_ASSIGN_OR_RETURN(IsaView view, Borrow(*own));
+  view.own_ = std::move(own);
+  return view;
+}
+
+absl::StatusOr<IsaView> IsaView::Borrow(const v1::Isa& isa) {
   IsaView view;
-  view.isa_ = isa;
+  view.isa_ = &isa;
   EK_RETURN_IF_ERROR(view.ReadFields(), "isa");
   EK_RETURN_IF_ERROR(view.ReadRegisters(), "isa");
   EK_RETURN_IF_ERROR(view.ReadCommands(), "isa");
@@ -52,10 +61,10 @@ absl::StatusOr<IsaView> IsaView::Create(const v1::Isa& isa) {
 }
 
 absl::Status IsaView::ReadFields() {
-  if (isa_.word_bytes() < 1 || isa_.word_bytes() > 8) {
+  if (isa_->word_bytes() < 1 || isa_->word_bytes() > 8) {
     return TableError("word_bytes must be 1 to 8", "word_bytes");
   }
-  for (const v1::BitField& field : isa_.fields()) {
+  for (const v1::BitField& field : isa_->fields()) {
     const std::string where = absl::StrCat("field ", field.name());
     const auto place = [&field] {
       return absl::StrCat(" (low_bit ", field.low_bit(), ", bits ",
@@ -63,7 +72,7 @@ absl::Status IsaView::ReadFields() {
     };
     if (field.low_bit() < 0 || field.bits() < 1 || field.low_bit() > 63 ||
         field.bits() > 64 ||
-        field.low_bit() + field.bits() > 8 * isa_.word_bytes()) {
+        field.low_bit() + field.bits() > 8 * isa_->word_bytes()) {
       return TableError(
           absl::StrCat("the field does not lie in the word", place()), where);
     }
@@ -102,8 +111,8 @@ absl::Status IsaView::ReadFields() {
 
 absl::Status IsaView::ReadRegisters() {
   register_by_index_.assign(size_t{1} << register_.bits, -1);
-  for (int32_t i = 0; i < isa_.registers_size(); ++i) {
-    const v1::RegisterDescriptor& reg = isa_.registers(i);
+  for (int32_t i = 0; i < isa_->registers_size(); ++i) {
+    const v1::RegisterDescriptor& reg = isa_->registers(i);
     const std::string where = absl::StrCat("register ", reg.name());
     if (reg.index() < 0 ||
         static_cast<uint64_t>(reg.index()) > register_.mask()) {
@@ -129,8 +138,8 @@ absl::Status IsaView::ReadRegisters() {
 
 absl::Status IsaView::ReadCommands() {
   command_by_opcode_.assign(size_t{1} << opcode_.bits, -1);
-  for (int32_t i = 0; i < isa_.commands_size(); ++i) {
-    const v1::CommandDescriptor& command = isa_.commands(i);
+  for (int32_t i = 0; i < isa_->commands_size(); ++i) {
+    const v1::CommandDescriptor& command = isa_->commands(i);
     const std::string where = absl::StrCat("command ", command.mnemonic());
     if (command.opcode() < 0 ||
         static_cast<uint64_t>(command.opcode()) > opcode_.mask()) {
@@ -168,12 +177,12 @@ int32_t IsaView::FindOpcode(int64_t opcode) const {
 }
 
 int64_t IsaView::MinValue(int32_t reg) const {
-  const v1::RegisterDescriptor& r = isa_.registers(reg);
+  const v1::RegisterDescriptor& r = isa_->registers(reg);
   return r.is_signed() ? -(int64_t{1} << (r.bits() - 1)) : 0;
 }
 
 int64_t IsaView::MaxValue(int32_t reg) const {
-  const v1::RegisterDescriptor& r = isa_.registers(reg);
+  const v1::RegisterDescriptor& r = isa_->registers(reg);
   return (int64_t{1} << (r.is_signed() ? r.bits() - 1 : r.bits())) - 1;
 }
 
@@ -181,7 +190,7 @@ absl::StatusOr<uint64_t> IsaView::Encode(const CommandWord& word) const {
   if (word.command < 0 || word.command >= num_commands()) {
     return WordError(absl::StrCat("no command ", word.command));
   }
-  const v1::CommandDescriptor& command = isa_.commands(word.command);
+  const v1::CommandDescriptor& command = isa_->commands(word.command);
   uint64_t bits = static_cast<uint64_t>(command.opcode()) << opcode_.low_bit;
   if (word.half_even) {
     if (!command.takes_rounding()) {

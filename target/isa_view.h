@@ -6,6 +6,7 @@
 // nothing else.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,23 +31,25 @@ struct CommandWord {
 
 // Words of at most 64 bits with the fields "opcode", "register" and
 // "immediate", perhaps also "rounding" of one bit, which is 0 in commands that
-// do not take it; all other bits are reserved and 0. Immutable; holds its own
-// copy of the tables.
+// do not take it; all other bits are reserved and 0. Immutable.
 class IsaView {
  public:
   // INVALID_ARGUMENT for overlapping fields, a missing field, an opcode or
-  // index that does not fit, or names that occur twice.
+  // index that does not fit, or names that occur twice. The view and its copies
+  // share a copy of `isa`.
   static absl::StatusOr<IsaView> Create(const v1::Isa& isa);
+  // The same over `isa` itself, which must outlive all of them unchanged.
+  static absl::StatusOr<IsaView> Borrow(const v1::Isa& isa);
 
-  const v1::Isa& isa() const { return isa_; }
-  int word_bytes() const { return isa_.word_bytes(); }
-  int num_registers() const { return isa_.registers_size(); }
-  int num_commands() const { return isa_.commands_size(); }
+  const v1::Isa& isa() const { return *isa_; }
+  int word_bytes() const { return isa_->word_bytes(); }
+  int num_registers() const { return isa_->registers_size(); }
+  int num_commands() const { return isa_->commands_size(); }
   const v1::RegisterDescriptor& reg(int32_t position) const {
-    return isa_.registers(position);
+    return isa_->registers(position);
   }
   const v1::CommandDescriptor& command(int32_t position) const {
-    return isa_.commands(position);
+    return isa_->commands(position);
   }
 
   // Positions; -1 if there is none.
@@ -81,15 +84,17 @@ class IsaView {
   absl::Status ReadRegisters();
   absl::Status ReadCommands();
 
-  v1::Isa isa_;
+  std::shared_ptr<const v1::Isa> own_;  // Null where it is borrowed.
+  const v1::Isa* isa_ = nullptr;
   Field opcode_;
   Field register_;
   Field immediate_;
   Field rounding_;  // Of 0 bits if there is none.
   uint64_t used_bits_ = 0;
   int32_t register_write_ = -1;
-  absl::flat_hash_map<std::string, int32_t> register_by_name_;
-  absl::flat_hash_map<std::string, int32_t> command_by_mnemonic_;
+  // Names lie in `isa_`.
+  absl::flat_hash_map<absl::string_view, int32_t> register_by_name_;
+  absl::flat_hash_map<absl::string_view, int32_t> command_by_mnemonic_;
   std::vector<int32_t> register_by_index_;
   std::vector<int32_t> command_by_opcode_;
 };

@@ -1,5 +1,6 @@
 #include "target/isa_view.h"
 
+#include <memory>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -34,6 +35,26 @@ class IsaViewTest : public testing::Test {
  protected:
   IsaView view_ = *IsaView::Create(ParseIsa(kIsa));
 };
+
+// Names are found in the copy that all copies of the view share.
+TEST_F(IsaViewTest, CopiesOutliveWhatTheyWereMadeFrom) {
+  auto isa = std::make_unique<v1::Isa>(ParseIsa(kIsa));
+  auto first = std::make_unique<IsaView>(*IsaView::Create(*isa));
+  const IsaView copy = *first;
+  first.reset();
+  isa.reset();
+  EXPECT_EQ(copy.FindRegister("ZERO"), 1);
+  EXPECT_EQ(copy.command(copy.FindCommand("OP_GO")).mnemonic(), "OP_GO");
+}
+
+TEST_F(IsaViewTest, BorrowsWhatOutlivesIt) {
+  const v1::Isa isa = ParseIsa(kIsa);
+  const auto view = IsaView::Borrow(isa);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_EQ(&view->isa(), &isa);
+  EXPECT_EQ(view->FindRegister("ZERO"), 1);
+  EXPECT_FALSE(IsaView::Borrow(v1::Isa()).ok());
+}
 
 struct WordCase {
   CommandWord word;

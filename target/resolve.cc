@@ -186,7 +186,8 @@ absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
     }
     for (const int32_t engine : engines) resolved->add_engines(engine);
     resolved->set_base_address(memory.base_address());
-    resolved->set_alignment_bytes(std::max(memory.alignment_bytes(), 1));
+    resolved->set_alignment_bytes(
+        memory.alignment_bytes() == 0 ? 1 : memory.alignment_bytes());
     EK_ASSIGN_OR_RETURN(const int64_t capacity,
                         EvaluateConstant(memory.capacity_bytes_expr(), values),
                         absl::StrCat(where, ": capacity_bytes_expr"));

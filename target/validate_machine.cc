@@ -270,7 +270,7 @@ class MachineCheck {
                                     "isa: queue_depth"));
       EK_RETURN_IF_ERROR(
           CheckRange(engine.isa().word_bytes(), 1, 8, "isa: word_bytes"));
-      EK_RETURN_IF_ERROR(IsaView::Create(engine.isa()).status());
+      EK_RETURN_IF_ERROR(IsaView::Borrow(engine.isa()).status());
       EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256,
                                     "isa: registers",
                                     [](const auto& r) { return r.name(); }));

@@ -73,9 +73,8 @@ absl::StatusOr<std::string> ReadSource(const std::string& path,
                       "correct the path, which is relative to this folder");
   }
   if (!source.ok()) {
-    return UsageError("the file cannot be read", path,
-                      std::string(source.status().message()),
-                      "give a readable file of at most 1 MiB");
+    return UnreadableError("the file cannot be read", path, source.status(),
+                           "give a readable file of at most 1 MiB");
   }
   if (!IsUtf8(*source)) {
     return UsageError("the text is not UTF-8", path, "",

@@ -105,7 +105,11 @@ grpc::Status FakeByteStream::Write(
     if (request.finish_write()) {
       const std::string key = KeyOfUpload(request.resource_name());
       if (DigestOf(upload).ToString() != key) {
-        return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "wrong digest");
+        v1::ErrorDetail detail;
+        detail.set_fault(v1::ErrorDetail::USER);
+        detail.set_reason("DIGEST_MISMATCH");
+        detail.set_what("wrong digest");
+        return RichError(grpc::StatusCode::INVALID_ARGUMENT, detail);
       }
       store_.blobs[key] = upload;
       response->set_committed_size(static_cast<int64_t>(upload.size()));

@@ -1,5 +1,7 @@
 #include "target/models/dla.h"
 
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +51,48 @@ absl::Status CheckMemories(const v1::Machine& machine, int32_t engine) {
     }
   }
   return absl::OkStatus();
+}
+
+// Registers that hold addresses of the SRAM, and transfers of up to all of it.
+// Pitches are narrower in places: tiles are chosen by them.
+absl::Status CheckAddresses(const v1::Machine& machine, int32_t engine) {
+  const v1::Isa& isa = machine.engines(engine).isa();
+  const auto check = [&isa](DlaRegister reg, const v1::ResolvedMemory& memory,
+                            uint64_t most) -> absl::Status {
+    const v1::RegisterDescriptor* const found = FindRegister(isa, reg);
+    if (found == nullptr) return absl::OkStatus();
+    const int need =
+        static_cast<int>(std::bit_width(most)) + (found->is_signed() ? 1 : 0);
+    if (found->bits() >= need) return absl::OkStatus();
+    return DlaError(
+        absl::StrCat("a register is too narrow for memory ", memory.name()),
+        absl::StrCat("isa: register ", found->name()),
+        absl::StrCat("bits: ", need));
+  };
+  const v1::ResolvedMemory& sram =
+      machine.memories(PrivateMemoryOf(machine, engine));
+  const auto bytes = static_cast<uint64_t>(sram.capacity_bytes());
+  for (const DlaRegister reg :
+       {DlaRegister::kInAddr, DlaRegister::kIn2Addr, DlaRegister::kWeightAddr,
+        DlaRegister::kTableAddr, DlaRegister::kOutAddr,
+        DlaRegister::kDmaSramAddr}) {
+    EK_RETURN_IF_ERROR(check(reg, sram, bytes - 1));
+  }
+  for (const DlaRegister reg :
+       {DlaRegister::kDmaRowBytes, DlaRegister::kDmaRows}) {
+    EK_RETURN_IF_ERROR(check(reg, sram, bytes));
+  }
+  const auto last = [](const v1::ResolvedMemory& memory) {
+    return memory.base_address() +
+           static_cast<uint64_t>(memory.capacity_bytes()) - 1;
+  };
+  const v1::ResolvedMemory* highest = nullptr;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    if (!memory.host_reaches()) continue;
+    if (highest == nullptr || last(memory) > last(*highest)) highest = &memory;
+  }
+  if (highest == nullptr) return absl::OkStatus();
+  return check(DlaRegister::kDmaSystemAddr, *highest, last(*highest));
 }
 
 absl::Status PatternError(const v1::OpPattern& pattern, std::string what) {
@@ -158,7 +202,8 @@ class Model final : public EngineModel {
     }
     EK_RETURN_IF_ERROR(CheckDlaInstructions(machine.engines(engine).isa()),
                        "isa");
-    return CheckMemories(machine, engine);
+    EK_RETURN_IF_ERROR(CheckMemories(machine, engine));
+    return CheckAddresses(machine, engine);
   }
   absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                const v1::Machine& machine,
