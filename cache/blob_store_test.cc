@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "cache/disk_blob_store.h"
+#include "cache/evictor.h"
 #include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 
@@ -177,6 +180,21 @@ TEST(DiskBlobStoreTest, WhatIsDurableIsNotSyncedAgain) {
 
 // What stages make is often there: it is not read again to be compared. What
 // somebody changes has another time, and is replaced.
+// Of another file of the same name it is not known.
+TEST(DiskBlobStoreTest, WhatWasReplacedIsSyncedAgain) {
+  CrashingFileSystem files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->Put(digest, "abc").ok());
+  ASSERT_TRUE(store->Sync(digest).ok());
+  ASSERT_TRUE(files.SetModified(PathOf(digest), absl::Now()).ok());
+  int64_t changes = files.changes();
+  ASSERT_TRUE(store->Sync(digest).ok());
+  EXPECT_GT(files.changes(), changes);
+  ASSERT_TRUE(files.Remove(PathOf(digest)).ok());
+  EXPECT_TRUE(absl::IsNotFound(store->Sync(digest)));
+}
+
 TEST(DiskBlobStoreTest, WhatIsBufferedAgainIsNotRead) {
   class CountsReads : public CrashingFileSystem {
    public:
@@ -231,6 +249,64 @@ class HeldFiles : public CrashingFileSystem {
   std::atomic<int> reads{0};
   std::function<void()> hold;
 };
+
+TEST(DiskBlobStoreTest, WhoOpensABlobAgainAndAgainHasItReadOnce) {
+  HeldFiles files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->Put(digest, "abc").ok());
+  // What was written is read all the same.
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(store->OpenReader(digest).ok());
+  EXPECT_EQ(files.reads, 1);
+  // What somebody changes has another time.
+  files.Overwrite(PathOf(digest), "abd");
+  ASSERT_TRUE(files.SetModified(PathOf(digest), absl::Now()).ok());
+  EXPECT_TRUE(absl::IsNotFound(store->OpenReader(digest).status()));
+  EXPECT_EQ(files.reads, 2);
+}
+
+TEST(DiskBlobStoreTest, WhatChangesWhileItIsReadIsNotSent) {
+  HeldFiles files;
+  const auto store = OpenStore(files);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->Put(digest, "abc").ok());
+  const auto reader = store->OpenReader(digest);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(*(*reader)->Read(0, 1), "a");
+  // As the evictor does: it is read once more.
+  ASSERT_TRUE(files.SetModified(PathOf(digest), absl::Now()).ok());
+  files.reads = 0;
+  EXPECT_EQ(*(*reader)->Read(1, 1), "b");
+  EXPECT_EQ(*(*reader)->Read(2, 1), "c");
+  EXPECT_EQ(files.reads, 3);
+  files.Overwrite(PathOf(digest), "xyz");
+  ASSERT_TRUE(
+      files.SetModified(PathOf(digest), absl::Now() + absl::Seconds(1)).ok());
+  EXPECT_TRUE(absl::IsNotFound((*reader)->Read(1, 1).status()));
+}
+
+// What the evictor writes hides what was changed just before.
+TEST(DiskBlobStoreTest, WhatChangesUnderTheEvictorIsNotSent) {
+  class Files : public CrashingFileSystem {
+   public:
+    absl::Status SetModified(const std::string& path,
+                             absl::Time modified) override {
+      if (damages) Overwrite(path, "abd");
+      return CrashingFileSystem::SetModified(path, modified);
+    }
+    bool damages = false;
+  };
+  Files files;
+  FakeClock clock;
+  Evictor evictor(files, clock);
+  const auto store = *OpenDiskBlobStore(files, "/s", &evictor);
+  const Digest digest = DigestOf("abc");
+  ASSERT_TRUE(store->Put(digest, "abc").ok());
+  ASSERT_TRUE(store->OpenReader(digest).ok());
+  clock.Advance(absl::Hours(1));
+  files.damages = true;
+  EXPECT_TRUE(absl::IsNotFound(store->OpenReader(digest).status()));
+}
 
 // After a restart everybody asks for the same model.
 TEST(DiskBlobStoreTest, ManyWhoAskForABlobReadItOnce) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,19 +23,45 @@ constexpr int64_t kPieceBytes = 1 << 20;
 // Of those whose bytes were seen to be right.
 constexpr int64_t kMaxVerified = 1 << 17;
 
+// A blob that is opened again within that time is not hashed again. Bytes are
+// read from the file after the hash was checked in either case.
+constexpr std::chrono::seconds kLookIsFresh{10};
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
 // A blob whose bytes were right when its file was last modified at that time.
 struct Known {
   absl::Time modified;
   bool synced = false;  // Its file and its name, in this process.
+  SteadyTime looked = SteadyTime::min();  // At the bytes in the file.
 };
 
 class FileReader : public BlobReader {
  public:
-  FileReader(FileSystem& files, std::string path, Digest digest)
-      : files_(files), path_(std::move(path)), digest_(std::move(digest)) {}
+  // Whether a file that was last modified at that time holds the blob.
+  using IsRight = std::function<absl::StatusOr<bool>(absl::Time modified)>;
+
+  // The file was right when it was last modified at `modified`.
+  FileReader(FileSystem& files, std::string path, Digest digest,
+             absl::Time modified, IsRight is_right)
+      : files_(files),
+        path_(std::move(path)),
+        digest_(std::move(digest)),
+        modified_(modified),
+        is_right_(std::move(is_right)) {}
 
   absl::StatusOr<std::string> Read(int64_t offset, int64_t max_bytes) override {
     if (offset < 0 || offset >= digest_.size_bytes) return std::string();
+    const absl::StatusOr<FileInfo> info = files_.Stat(path_);
+    if (absl::IsNotFound(info.status())) return BlobMissing(digest_);
+    EK_RETURN_IF_ERROR(info.status());
+    if (info->size_bytes != digest_.size_bytes) return BlobMissing(digest_);
+    // The evictor changes the time of files that are used, too.
+    if (info->modified != modified_) {
+      EK_ASSIGN_OR_RETURN(const bool right, is_right_(info->modified));
+      if (!right) return BlobMissing(digest_);
+      modified_ = info->modified;
+    }
     auto bytes = files_.ReadRange(path_, offset, max_bytes);
     if (absl::IsNotFound(bytes.status())) return BlobMissing(digest_);
     return bytes;
@@ -43,6 +71,8 @@ class FileReader : public BlobReader {
   FileSystem& files_;
   const std::string path_;
   const Digest digest_;
+  absl::Time modified_;
+  const IsRight is_right_;
 };
 
 class DiskBlobStore : public BlobStore {
@@ -102,9 +132,15 @@ class DiskBlobStore : public BlobStore {
       const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
     if (!info.has_value()) return BlobMissing(digest);
-    EK_ASSIGN_OR_RETURN(const bool right, Verify(digest, info->modified));
+    const auto is_right =
+        [this, digest](absl::Time modified) -> absl::StatusOr<bool> {
+      if (IsFresh(digest, modified)) return true;
+      return Verify(digest, modified);
+    };
+    EK_ASSIGN_OR_RETURN(const bool right, is_right(info->modified));
     if (!right) return BlobMissing(digest);
-    return std::make_unique<FileReader>(files_, PathOf(digest), digest);
+    return std::make_unique<FileReader>(files_, PathOf(digest), digest,
+                                        info->modified, is_right);
   }
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
@@ -120,12 +156,15 @@ class DiskBlobStore : public BlobStore {
   // buffered: to sync what is durable already costs next to nothing.
   absl::Status Sync(const Digest& digest) override {
     EK_RETURN_IF_ERROR(ValidateDigest(digest));
-    const std::shared_ptr<const Known> known = KnownOf(digest);
-    if (known != nullptr && known->synced) return absl::OkStatus();
     const std::string path = PathOf(digest);
     const absl::StatusOr<FileInfo> info = files_.Stat(path);
     if (absl::IsNotFound(info.status())) return BlobMissing(digest);
     EK_RETURN_IF_ERROR(info.status());
+    const std::shared_ptr<const Known> known = KnownOf(digest);
+    if (known != nullptr && known->synced &&
+        known->modified == info->modified) {
+      return absl::OkStatus();
+    }
     const absl::Status synced = files_.SyncFile(path);
     if (absl::IsNotFound(synced)) return BlobMissing(digest);
     if (!synced.ok()) {
@@ -258,11 +297,21 @@ class DiskBlobStore : public BlobStore {
     return known != nullptr && known->modified == modified;
   }
 
+  // Whether somebody has just read its file to the end.
+  bool IsFresh(const Digest& digest, absl::Time modified) {
+    const std::shared_ptr<const Known> known = KnownOf(digest);
+    return known != nullptr && known->modified == modified &&
+           std::chrono::steady_clock::now() - kLookIsFresh < known->looked;
+  }
+
   void Remember(const Digest& digest, const Known& known) {
-    auto shared = std::make_shared<const Known>(known);
     MutexLock lock(mutex_);
+    RememberLocked(digest, known);
+  }
+  void RememberLocked(const Digest& digest, const Known& known)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     verified_.Erase(digest.hash);
-    verified_.Put(digest.hash, std::move(shared), 1);
+    verified_.Put(digest.hash, std::make_shared<const Known>(known), 1);
   }
 
   // Nothing if there is no file of that size.
@@ -279,7 +328,8 @@ class DiskBlobStore : public BlobStore {
     if (evictor_ == nullptr) return *info;
     const absl::Time before = info->modified;
     if (!evictor_->Used(path, *info)) return std::nullopt;
-    // The evictor may have changed its time, nothing else.
+    // The evictor may have changed its time. Who sends its bytes looks at them
+    // once more: somebody may have changed these just before.
     const std::shared_ptr<const Known> known = KnownOf(digest);
     if (info->modified != before && known != nullptr &&
         known->modified == before) {
@@ -314,12 +364,17 @@ class DiskBlobStore : public BlobStore {
 
   absl::StatusOr<bool> Read(const Digest& digest, absl::Time modified) {
     EK_ASSIGN_OR_RETURN(const bool right, HasDigest(PathOf(digest), digest));
-    if (right) {
-      if (!IsVerified(digest, modified)) Remember(digest, {modified});
-    } else {
+    if (!right) {
       Remove(digest);
+      return false;
     }
-    return right;
+    MutexLock lock(mutex_);
+    const std::shared_ptr<const Known> known = verified_.Get(digest.hash);
+    const bool synced =
+        known != nullptr && known->modified == modified && known->synced;
+    RememberLocked(digest,
+                   {modified, synced, std::chrono::steady_clock::now()});
+    return true;
   }
 
   void Remove(const Digest& digest) {

@@ -289,6 +289,7 @@ MHD_Result Exchange::Call(const MethodDescriptor& method,
                           const Message& request) {
   if (!context_.live.Add(&call_)) return Send(ErrorAnswer(ShuttingDown()));
   state_ = State::kCalling;
+  context_.connections->Busy(connection_);
   method_ = &method;
   request_ = ToByteBuffer(request);
   call_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
@@ -319,6 +320,7 @@ MHD_Result Exchange::Call(const MethodDescriptor& method,
 
 MHD_Result Exchange::Stream(const MethodDescriptor& method,
                             const Message& request) {
+  context_.connections->Busy(connection_);
   auto owned = std::make_unique<Owned>();
   owned->connection = connection_;
   owned->live = &context_.live;
@@ -345,6 +347,7 @@ MHD_Result Exchange::Stream(const MethodDescriptor& method,
 
 MHD_Result Exchange::Send(const HttpAnswer& answer) {
   state_ = State::kAnswered;
+  context_.connections->Answering(connection_);
   MHD_Response* const response = MHD_create_response_from_buffer(
       answer.body.size(), const_cast<char*>(answer.body.data()),
       MHD_RESPMEM_MUST_COPY);

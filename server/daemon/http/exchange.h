@@ -19,6 +19,7 @@
 #include "google/protobuf/descriptor.h"
 #include "server/daemon/http/answer.h"
 #include "server/daemon/http/event_stream.h"
+#include "server/daemon/http/http_connections.h"
 #include "server/daemon/http/live.h"
 
 namespace edgekiln::server {
@@ -27,6 +28,7 @@ namespace edgekiln::server {
 struct ExchangeContext {
   std::unique_ptr<grpc::GenericStub> daemon;
   std::function<absl::Status()> ready;
+  std::unique_ptr<HttpConnections> connections;
   bool loopback = true;
   size_t max_body_bytes = 0;
   size_t max_bodies_bytes = 0;

@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "server/daemon/http/exchange.h"
+#include "server/daemon/http/http_connections.h"
 #include "server/daemon/listen_address.h"
 #include "server/daemon/net/listen_sockets.h"
 
@@ -25,7 +26,7 @@ namespace {
 
 // Of a connection that neither asks nor reads.
 constexpr unsigned int kIdleSeconds = 30;
-// Head of a request and buffers of its answer.
+// Half of it for the head of a request, the rest for what is made of it.
 constexpr size_t kConnectionBytes = 32 << 10;
 constexpr std::chrono::seconds kPingInterval{15};
 constexpr int kMaxMessageBytes = 16 << 20;
@@ -48,6 +49,8 @@ class MicrohttpdServer final : public HttpServer {
       : sockets_(std::move(sockets)) {
     context_.daemon = std::make_unique<grpc::GenericStub>(std::move(daemon));
     context_.ready = std::move(ready);
+    context_.connections = std::make_unique<HttpConnections>(
+        static_cast<size_t>(options.max_connections));
     context_.loopback = IsLoopback(options.address);
     context_.max_body_bytes = static_cast<size_t>(options.max_body_bytes);
     context_.max_live = static_cast<size_t>(options.max_connections) / 2;
@@ -84,11 +87,14 @@ class MicrohttpdServer final : public HttpServer {
           MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC,
           0, nullptr, nullptr, &Handle, this,                    //
           MHD_OPTION_LISTEN_SOCKET, mine,                        //
+          MHD_OPTION_NOTIFY_CONNECTION, &Notice, this,           //
           MHD_OPTION_NOTIFY_COMPLETED, &Completed, this,         //
           MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds,           //
           MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionBytes,  //
           MHD_OPTION_CONNECTION_LIMIT,
-          static_cast<unsigned int>(options.max_connections), MHD_OPTION_END);
+          static_cast<unsigned int>(options.max_connections) +
+              static_cast<unsigned int>(HttpConnections::kSpare),
+          MHD_OPTION_END);
       if (daemon == nullptr) {
         const int error = errno;
         close(mine);
@@ -114,8 +120,20 @@ class MicrohttpdServer final : public HttpServer {
     return static_cast<Exchange*>(*state)->Continue(data, size);
   }
 
-  static void Completed(void* /*cls*/, MHD_Connection* /*connection*/,
-                        void** state, MHD_RequestTerminationCode /*why*/) {
+  static void Notice(void* cls, MHD_Connection* connection, void** /*socket*/,
+                     MHD_ConnectionNotificationCode code) {
+    HttpConnections& all =
+        *static_cast<MicrohttpdServer*>(cls)->context_.connections;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) return all.Closed(connection);
+    const MHD_ConnectionInfo* const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != nullptr) all.Opened(connection, info->connect_fd);
+  }
+
+  static void Completed(void* cls, MHD_Connection* connection, void** state,
+                        MHD_RequestTerminationCode /*why*/) {
+    static_cast<MicrohttpdServer*>(cls)->context_.connections->Asking(
+        connection);
     delete static_cast<Exchange*>(*state);
     *state = nullptr;
   }

@@ -376,7 +376,6 @@ TEST_F(HttpServerTest, EndsWithAReaderThatDoesNotRead) {
   close(fd);
 }
 
-// Health is answered whoever watches.
 // Twice as many as there are connections. Each would keep one until it times
 // out, which is longer than Hear() waits.
 TEST_F(HttpServerTest, WhoLeavesWithinARequestKeepsNoConnection) {
@@ -388,6 +387,41 @@ TEST_F(HttpServerTest, WhoLeavesWithinARequestKeepsNoConnection) {
   EXPECT_TRUE(Is(Get("/healthz"), 200));
 }
 
+// As many as there are connections, each with a request that does not end.
+TEST_F(HttpServerTest, RequestsThatDoNotEndGiveWay) {
+  const std::string body =
+      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+      "application/json\r\nContent-Length: 1000\r\n\r\n{";
+  // Older, and of use.
+  const int stream = Connect();
+  Say(stream,
+      "GET /v1/jobs/endless/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  Hear(stream, "id: 3\n");
+  std::vector<int> fds;
+  for (int i = 0; i < 100; ++i) {
+    fds.push_back(Connect());
+    Say(fds.back(), i % 2 == 0 ? "GET /v1/jobs HT" : body);
+  }
+  EXPECT_TRUE(Is(Get("/healthz"), 200));
+  EXPECT_TRUE(Is(Post("/v1/jobs", "{}"), 200));
+  // The first went, the last is still heard.
+  EXPECT_EQ(Hear(fds.front()), "");
+  Say(fds.back(), std::string(998, ' ') + "}");
+  EXPECT_TRUE(Is(Hear(fds.back(), "\r\n\r\n"), 200));
+  EXPECT_EQ(jobs_.cancelled, 0);
+  for (const int fd : fds) close(fd);
+  close(stream);
+}
+
+TEST_F(HttpServerTest, HeadsAreBounded) {
+  const auto header = [](size_t bytes) {
+    return absl::StrCat("Cookie: ", std::string(bytes, 'x'), "\r\n");
+  };
+  EXPECT_TRUE(Is(Get("/healthz", header(12 << 10)), 200));
+  EXPECT_TRUE(Is(Get("/healthz", header(16 << 10)), 431));
+}
+
+// Health is answered whoever watches.
 TEST_F(HttpServerTest, CallsLeaveConnectionsForHealth) {
   std::vector<int> fds;
   for (int i = 0; i < 25; ++i) {

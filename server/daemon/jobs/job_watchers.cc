@@ -19,8 +19,10 @@
 namespace edgekiln::server {
 namespace {
 
-// Events that one watcher holds at most.
+// Events that one watcher holds at most, and one of the crowd: who has missed
+// many there lets those pass that wait for one.
 constexpr size_t kEventsAtOnce = 256;
+constexpr size_t kCrowdEventsAtOnce = 32;
 
 absl::Status TooManyWatchers(int limit) {
   return MakeError(absl::StatusCode::kResourceExhausted,
@@ -34,8 +36,8 @@ absl::Status TooManyWatchers(int limit) {
 
 }  // namespace
 
-// One call. Either it waits for the journal, or it has one owner: the queue of
-// its connection, the thread that reads for it, or gRPC while it writes. Only
+// One call. Either it waits for the journal, or it has one owner: the queue for
+// turns, the thread that reads for it, or gRPC while it writes. Only
 // the owner touches members that are not guarded, and ends the call.
 class JobWatchers::Watcher final
     : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
@@ -43,12 +45,16 @@ class JobWatchers::Watcher final
       public std::enable_shared_from_this<Watcher> {
  public:
   Watcher(JobWatchers& watchers, std::shared_ptr<WatchedJob> job,
-          std::shared_ptr<WatchTurns> turns, int64_t after)
+          const std::string& connection, int64_t after)
       : watchers_(watchers),
         call_(watchers.activity_),
+        connection_(connection),
         job_(std::move(job)),
-        turns_(std::move(turns)),
-        after_(after) {}
+        after_(after),
+        turns_(watchers.crowd_) {}
+  ~Watcher() {
+    if (is_prompt_) job_->GiveBackPlace();
+  }
 
   void Start() {
     self_ = shared_from_this();
@@ -59,8 +65,9 @@ class JobWatchers::Watcher final
   void Run() override {
     const std::shared_ptr<Watcher> self = std::move(reading_);
     has_turn_ = true;
+    if (IsCancelled()) return End(WatcherLeft());
     absl::StatusOr<WatchedJob::Events> events =
-        job_->After(after_, kEventsAtOnce);
+        job_->After(after_, is_prompt_ ? kEventsAtOnce : kCrowdEventsAtOnce);
     if (!events.ok()) return End(events.status());
     if (events->empty()) {
       if (news_ != JobJournal::News::kEnded) return AwaitNews();
@@ -68,6 +75,7 @@ class JobWatchers::Watcher final
       return End(watchers_.store_.Get(job_->id()).status());
     }
     events_ = *std::move(events);
+    turns()->Count(events_.size());
     next_ = 0;
     WriteNext();
   }
@@ -86,7 +94,7 @@ class JobWatchers::Watcher final
       MutexLock lock(mutex_);
       cancelled_ = true;
     }
-    if (Take()) End(WatcherLeft());
+    if (Take() || Withdraw()) End(WatcherLeft());
   }
 
   void OnDone() override {
@@ -118,13 +126,28 @@ class JobWatchers::Watcher final
   }
 
   void EndTurn() {
-    if (std::exchange(has_turn_, false)) turns_->End(*this);
+    if (std::exchange(has_turn_, false)) turns()->End(*this);
+  }
+
+  // Who is in no queue may leave the crowd.
+  void TryToBePrompt() {
+    if (is_prompt_ || !job_->TakePlace(kPromptWatchers)) return;
+    is_prompt_ = true;
+    std::shared_ptr<WatchTurns> own = watchers_.TurnsOf(connection_);
+    MutexLock lock(mutex_);
+    turns_.swap(own);
+  }
+
+  std::shared_ptr<WatchTurns> turns() {
+    MutexLock lock(mutex_);
+    return turns_;
   }
 
   // Whoever has the watcher gives it up.
   void AwaitNews() {
     const std::shared_ptr<Watcher> self = shared_from_this();
     EndTurn();
+    TryToBePrompt();
     bool left = false;
     {
       MutexLock lock(mutex_);
@@ -150,18 +173,33 @@ class JobWatchers::Watcher final
     return std::exchange(waits_, false);
   }
 
+  bool IsCancelled() {
+    MutexLock lock(mutex_);
+    return cancelled_;
+  }
+
+  // Takes it out of the queue for turns. False if it is not there.
+  bool Withdraw() {
+    if (!turns()->Withdraw(*this)) return false;
+    reading_.reset();  // Run() will not be called.
+    return true;
+  }
+
   // The journal's thread has other things to do than to read for us.
   void OnNews(JobJournal::News news) {
     if (!Take()) return;
     if (news == JobJournal::News::kStopped) return End(ShuttingDown());
     news_ = news;
-    reading_ = shared_from_this();
+    const std::shared_ptr<Watcher> self = shared_from_this();
+    reading_ = self;
     // What is in memory needs no thread that may wait for the disk.
     if (watchers_.store_.HasEventsAtHand(job_->id()) &&
-        turns_->TryBegin(*this)) {
+        turns()->TryBegin(*this)) {
       return Run();
     }
-    turns_->Begin(*this);
+    turns()->Begin(*this, connection_);
+    // The call may have been cancelled before it was in the queue.
+    if (IsCancelled() && Withdraw()) End(WatcherLeft());
   }
 
   void End(const absl::Status& status) {
@@ -173,8 +211,9 @@ class JobWatchers::Watcher final
 
   JobWatchers& watchers_;
   const Activity::Call call_;
+  const std::string connection_;
   const std::shared_ptr<WatchedJob> job_;
-  const std::shared_ptr<WatchTurns> turns_;
+  bool is_prompt_ = false;  // Has a place.
   int64_t after_;
   WatchedJob::Events events_;
   size_t next_ = 0;     // Of them: that is being written.
@@ -186,6 +225,8 @@ class JobWatchers::Watcher final
   Mutex mutex_;
   bool waits_ ABSL_GUARDED_BY(mutex_) = false;  // Nobody has it.
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  // Changes only while it is in none of their queues.
+  std::shared_ptr<WatchTurns> turns_ ABSL_GUARDED_BY(mutex_);
 };
 
 class JobWatchers::Refusal final
@@ -229,6 +270,7 @@ void JobWatchers::Tick() {
       if (auto used = turns.lock()) all.push_back(std::move(used));
     }
   }
+  all.push_back(crowd_);
   for (const auto& turns : all) turns->Tick();
 }
 
@@ -254,8 +296,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* JobWatchers::Watch(
     return new Refusal(bad);
   }
   if (!Enter()) return new Refusal(TooManyWatchers(max_watchers_));
-  const auto watcher = std::make_shared<Watcher>(
-      *this, JobOf(wanted.id()), TurnsOf(peer), wanted.after_sequence());
+  const auto watcher = std::make_shared<Watcher>(*this, JobOf(wanted.id()),
+                                                 peer, wanted.after_sequence());
   watcher->Start();
   return watcher.get();
 }

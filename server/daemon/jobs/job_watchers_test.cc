@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -77,11 +78,21 @@ class JobWatchersTest : public testing::Test {
     job.set_state(v1::QUEUED);
     journal_->Create(job, v1::JobEvent(), [](const absl::Status&) {});
     journal_->Flush();
+    ticker_ = std::thread([this] {
+      while (!stopping_) {
+        if (!paused_) watchers_->Tick();
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    });
   }
 
   ~JobWatchersTest() override {
     journal_->Stop();
-    server_->Shutdown();
+    // Who still waits for a turn gets it.
+    paused_ = false;
+    server_->Shutdown(std::chrono::system_clock::now());
+    stopping_ = true;
+    ticker_.join();
     queue_.Shutdown();
     void* tag = nullptr;
     bool ok = false;
@@ -98,6 +109,19 @@ class JobWatchersTest : public testing::Test {
     return call;
   }
 
+  // For what comes only if the code is right.
+  static constexpr std::chrono::seconds kPatience{20};
+
+  // Waits until no more calls are under way.
+  void UntilUnderWay(int most) {
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    while (watchers_->count() > most) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up)
+          << watchers_->count() << " calls are under way";
+      std::this_thread::yield();
+    }
+  }
+
   // Handles answers until `enough` calls have seen event `sequence`, or their
   // end if that is 0.
   void Until(int enough, int64_t sequence) {
@@ -105,24 +129,41 @@ class JobWatchersTest : public testing::Test {
     while (got < enough) {
       void* tag = nullptr;
       bool ok = false;
-      ASSERT_TRUE(queue_.Next(&tag, &ok));
-      Call& call = *static_cast<Call*>(tag);
-      if (call.state == Call::kFinishing) {
-        if (sequence == 0) ++got;
-        continue;
-      }
-      if (call.state == Call::kReading && ok) {
-        EXPECT_EQ(call.event.sequence(), call.last + 1);
-        call.last = call.event.sequence();
-        if (call.last == sequence) ++got;
-      }
-      call.state = ok ? Call::kReading : Call::kFinishing;
-      if (ok) {
-        call.reader->Read(&call.event, &call);
-      } else {
-        call.reader->Finish(&call.status, &call);
-      }
+      ASSERT_EQ(queue_.AsyncNext(&tag, &ok,
+                                 std::chrono::system_clock::now() + kPatience),
+                grpc::CompletionQueue::GOT_EVENT)
+          << got << " of " << enough << " have seen " << sequence;
+      if (Handle(*static_cast<Call*>(tag), ok) == sequence) ++got;
     }
+  }
+
+  // Handles answers until none has come for that long.
+  void UntilQuiet(std::chrono::milliseconds quiet) {
+    void* tag = nullptr;
+    bool ok = false;
+    while (
+        queue_.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + quiet) ==
+        grpc::CompletionQueue::GOT_EVENT) {
+      Handle(*static_cast<Call*>(tag), ok);
+    }
+  }
+
+  // The sequence number of the event that came, 0 for the end of the call, -1
+  // for nothing of interest.
+  static int64_t Handle(Call& call, bool ok) {
+    if (call.state == Call::kFinishing) return 0;
+    const bool has_event = call.state == Call::kReading && ok;
+    if (has_event) {
+      EXPECT_EQ(call.event.sequence(), call.last + 1);
+      call.last = call.event.sequence();
+    }
+    call.state = ok ? Call::kReading : Call::kFinishing;
+    if (ok) {
+      call.reader->Read(&call.event, &call);
+    } else {
+      call.reader->Finish(&call.status, &call);
+    }
+    return has_event ? call.last : -1;
   }
 
   void FinishJob() {
@@ -145,6 +186,9 @@ class JobWatchersTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::Jobs::Stub> stub_;
   grpc::CompletionQueue queue_;
+  std::atomic<bool> paused_{false};
+  std::atomic<bool> stopping_{false};
+  std::thread ticker_;
 };
 
 TEST_F(JobWatchersTest, ThousandsTakeNoThreadsAndSleepWhileNothingHappens) {
@@ -216,6 +260,54 @@ TEST_F(JobWatchersTest, WhoLeavesMakesRoom) {
       std::this_thread::yield();
     }
   }
+}
+
+// Those beyond are sent what the ticks allow, the others everything at once.
+TEST_F(JobWatchersTest, FewWatchersOfAJobAreServedBesideACrowd) {
+  constexpr int kPrompt = JobWatchers::kPromptWatchers;
+  constexpr int kCrowd = 100;
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < kPrompt; ++i) calls.push_back(Watch());
+  Until(kPrompt, 1);
+  for (int i = 0; i < kCrowd; ++i) calls.push_back(Watch());
+  Until(kCrowd, 1);
+  paused_ = true;
+  constexpr int kEvents = 40;
+  for (int n = 0; n < kEvents; ++n) journal_->Append("job", v1::JobEvent());
+  Until(kPrompt, kEvents + 1);
+  UntilQuiet(std::chrono::milliseconds(200));
+  int64_t sent = 0;
+  for (int i = 0; i < kCrowd; ++i) sent += calls[kPrompt + i]->last - 1;
+  // What is left of one tick, perhaps another one; turns that have begun end.
+  EXPECT_LE(sent, 2 * JobWatchers::kCrowdEvents + 8 * kEvents);
+  // A crowd that leaves is forgotten all the same.
+  for (int i = 0; i < kCrowd; ++i) calls[kPrompt + i]->context.TryCancel();
+  Until(kCrowd, 0);
+  UntilUnderWay(kPrompt);
+  FinishJob();
+  Until(kPrompt, 0);
+  for (int i = 0; i < kPrompt; ++i) EXPECT_EQ(calls[i]->last, kEvents + 2);
+}
+
+// A place that becomes free is taken by one of the crowd, once it has nothing
+// to read.
+TEST_F(JobWatchersTest, PlacesOfThoseWhoLeaveAreTaken) {
+  constexpr int kPrompt = JobWatchers::kPromptWatchers;
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < kPrompt; ++i) calls.push_back(Watch());
+  Until(kPrompt, 1);
+  calls.push_back(Watch());
+  Until(1, 1);
+  for (int i = 0; i < kPrompt; ++i) calls[i]->context.TryCancel();
+  Until(kPrompt, 0);
+  UntilUnderWay(1);
+  journal_->Append("job", v1::JobEvent());
+  Until(1, 2);
+  // More than a crowd is sent in two ticks, of which none comes.
+  paused_ = true;
+  constexpr int64_t kEvents = 3 * JobWatchers::kCrowdEvents;
+  for (int64_t n = 0; n < kEvents; ++n) journal_->Append("job", v1::JobEvent());
+  Until(1, kEvents + 2);
 }
 
 TEST_F(JobWatchersTest, TheEndOfTheJournalEndsThem) {

@@ -85,6 +85,60 @@ TEST_F(WatchTurnsTest, NobodyPassesThoseThatWait) {
   EXPECT_EQ(begun_, UpTo(kAtOnce + 1));
 }
 
+TEST_F(WatchTurnsTest, ATickAllowsSoManyEvents) {
+  WatchTurns paced(*executor_, /*events_per_tick=*/10);
+  std::deque<Turn> work;
+  for (int i = 0; i < 6; ++i) work.emplace_back(i, begun_);
+  paced.Begin(work[0]);
+  executor_->RunPosted();
+  paced.Count(25);
+  paced.End(work[0]);
+  Turn other(-1, begun_);
+  EXPECT_FALSE(paced.TryBegin(other));
+  for (int i = 1; i < 6; ++i) paced.Begin(work[static_cast<size_t>(i)]);
+  // 26 are spent, the turn included: 16 too many.
+  paced.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(1));
+  paced.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(5));  // A turn is one event, too.
+  // Nothing is saved by doing nothing.
+  for (int i = 1; i < 5; ++i) paced.End(work[static_cast<size_t>(i)]);
+  executor_->RunPosted();
+  for (int i = 0; i < 5; ++i) paced.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(6));
+  paced.Count(9);
+  EXPECT_TRUE(paced.TryBegin(other));
+  paced.Count(1);
+  EXPECT_FALSE(paced.TryBegin(work[0]));
+}
+
+TEST_F(WatchTurnsTest, ConnectionsTakeTurns) {
+  Begin(kAtOnce);
+  std::deque<Turn> work;
+  for (int i = 0; i < 6; ++i) work.emplace_back(100 + i, begun_);
+  for (int i = 0; i < 5; ++i) {
+    turns_.Begin(work[static_cast<size_t>(i)], "many");
+  }
+  turns_.Begin(work[5], "one");
+  begun_.clear();
+  End(6);
+  EXPECT_EQ(begun_, (std::vector<int>{100, 105, 101, 102, 103, 104}));
+}
+
+TEST_F(WatchTurnsTest, WhoWithdrawsGetsNoTurn) {
+  Begin(kAtOnce + 2);
+  EXPECT_TRUE(turns_.Withdraw(made_[kAtOnce]));
+  EXPECT_FALSE(turns_.Withdraw(made_[kAtOnce]));
+  EXPECT_FALSE(turns_.Withdraw(made_[0]));  // It has begun.
+  End(2);
+  std::vector<int> expected = UpTo(kAtOnce);
+  expected.push_back(kAtOnce + 1);
+  EXPECT_EQ(begun_, expected);
+}
+
 // Who does not read does not make others wait for ever.
 TEST_F(WatchTurnsTest, ALongTurnIsLostToThoseThatWait) {
   Begin(kAtOnce + 1);

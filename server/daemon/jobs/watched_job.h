@@ -7,6 +7,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,17 @@ class WatchedJob {
 
   const std::string& id() const { return id_; }
 
+  // Takes one of `places` for watchers, to be given back once. False if there
+  // is none.
+  bool TakePlace(int places) {
+    int taken = places_taken_;
+    while (taken < places) {
+      if (places_taken_.compare_exchange_weak(taken, taken + 1)) return true;
+    }
+    return false;
+  }
+  void GiveBackPlace() { --places_taken_; }
+
   // Events after sequence number `after`, in order without gaps: at most
   // `limit`, and not necessarily all that are stored. Empty only if there are
   // none. Errors: those of JobStore::Events().
@@ -55,6 +67,7 @@ class WatchedJob {
 
   const std::string id_;
   JobStore& store_;
+  std::atomic<int> places_taken_{0};
   Mutex mutex_;
   // The latest events, with consecutive sequence numbers.
   std::deque<std::shared_ptr<const Event>> kept_ ABSL_GUARDED_BY(mutex_);

@@ -25,6 +25,9 @@ namespace {
 // How often connections are looked at that poll() cannot tell about: those that
 // wait for room, those with a part of the greeting.
 constexpr absl::Duration kLookEvery = absl::Milliseconds(20);
+// Until the first such look after a part: many clients send the greeting in two
+// packets.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(1);
 // How often all connections are looked at while there is no room.
 constexpr absl::Duration kPruneEvery = absl::Milliseconds(5);
 // After accept() has failed, for example for want of descriptors.
@@ -92,6 +95,7 @@ class AcceptLoopImpl : public AcceptLoop {
     absl::Duration since;
     bool greeted = false;  // Waits for room.
     bool partial = false;  // Has said a part: readable, but nothing new.
+    bool again = false;    // Was partial at the last look, too.
     bool spoke = false;    // Since it was looked at.
   };
 
@@ -170,9 +174,11 @@ class AcceptLoopImpl : public AcceptLoop {
     if (now < accept_again_) until = accept_again_ - now;
     for (const Pending& pending : pending_) {
       const bool look = pending.greeted || pending.partial;
-      until =
-          std::min(until, look ? kLookEvery
-                               : pending.since + options_.greeting_time - now);
+      const bool soon = pending.partial && !pending.again && !pending.greeted;
+      until = std::min(until,
+                       soon   ? kFirstLook
+                       : look ? kLookEvery
+                              : pending.since + options_.greeting_time - now);
     }
     if (Crowded() || (!CanAccept() && !pending_.empty())) {
       until = std::min(until, kLookEvery);
@@ -248,9 +254,10 @@ class AcceptLoopImpl : public AcceptLoop {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     close(pending.descriptor);
     ++counts_.silent;
-    silent_.Warning(absl::StrCat(
-        "closed a connection of ", options_.name, " that sent no HTTP/2",
-        pending.peer.empty() ? "" : ", from ", pending.peer));
+    silent_.Warning(absl::StrCat("closed a connection of ", options_.name,
+                                 " that did not finish the HTTP/2 greeting",
+                                 pending.peer.empty() ? "" : ", from ",
+                                 pending.peer));
   }
 
   void Refuse(const Pending& pending, absl::string_view why)
@@ -294,6 +301,7 @@ class AcceptLoopImpl : public AcceptLoop {
           CloseSilent(pending);
           return true;
         }
+        pending.again = pending.partial;
         pending.partial = Readable(pending.descriptor);
         return false;
       case Greeting::kHttp2:

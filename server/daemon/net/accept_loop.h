@@ -6,13 +6,14 @@
 // client.
 //
 // A connection costs gRPC memory and time from the start, and us one
-// descriptor. So it waits here until the first bytes of HTTP/2 have come, for a
-// bounded time and together with a bounded number of others; beyond that
-// number, the one that has been silent for longest makes room. Connections
-// alive at once are bounded, and those from one TCP address to a part of that;
-// who comes later waits, or is told why not by a GOAWAY. Descriptors for all of
-// this are set aside (descriptor_limit.h), and if they run out all the same,
-// accepting goes on as soon as there are some.
+// descriptor. So it waits here until the greeting of HTTP/2, its preface and
+// SETTINGS, has come (greeting.h), for a bounded time and together with a
+// bounded number of others; beyond that number, the one that has been silent
+// for longest makes room. Connections alive at once are bounded, and those from
+// one TCP address to a part of that; who comes later waits, or is told why not
+// by a GOAWAY. Descriptors for all of this are set aside (descriptor_limit.h),
+// and if they run out all the same, accepting goes on as soon as there are
+// some.
 
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,7 @@ namespace edgekiln::server {
 struct AcceptOptions {
   std::string name{};  // For the log: "clients".
   ConnectionLimits limits;
-  // Until the first bytes; until there is room, too.
+  // Until the whole greeting; until there is room, too.
   absl::Duration greeting_time = absl::Seconds(10);
   // A silent connection is not closed for a newcomer before that.
   absl::Duration min_greeting_time = absl::Milliseconds(50);

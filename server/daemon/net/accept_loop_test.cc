@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -63,7 +64,9 @@ class AcceptLoopTest : public testing::Test {
            ".sock";
   }
   // As one that has made a call.
-  TestSocket Caller() { return Client(kHttp2 + std::string(300, 'x')); }
+  TestSocket Caller() {
+    return Client(absl::StrCat(kHttp2, std::string(300, 'x')));
+  }
   static bool Eventually(const std::function<bool()>& condition) {
     for (int i = 0; i < 4000; ++i) {
       if (condition()) return true;
@@ -91,7 +94,7 @@ TEST_F(AcceptLoopTest, HandsOverWhoSpeaksHttp2EvenInPieces) {
     EXPECT_TRUE(whole.Hears());
     TestSocket pieces = Client("PRI * HTTP");
     EXPECT_TRUE(Eventually([&] { return loop_->Counts().pending == 1; }));
-    EXPECT_TRUE(pieces.Send("/2.0\r\n\r\nSM\r\n\r\n"));
+    EXPECT_TRUE(pieces.Send(kHttp2.substr(10)));
     EXPECT_TRUE(pieces.Hears());
     EXPECT_EQ(Client("GET / HTTP/1.1\r\n\r\n").ReadToEnd(), "");
     EXPECT_EQ(loop_->Counts().connections, 2);
@@ -99,6 +102,28 @@ TEST_F(AcceptLoopTest, HandsOverWhoSpeaksHttp2EvenInPieces) {
     loop_.reset();
     CloseTaken();
   }
+}
+
+// gRPC would make a transport of each.
+TEST_F(AcceptLoopTest, WaitsForTheClientsSettings) {
+  Start({.limits = kFew, .greeting_time = absl::Milliseconds(200)},
+        "127.0.0.1:0");
+  const std::string preface(kHttp2.substr(0, 24));
+  const auto settings = [&preface](absl::string_view head, size_t bytes) {
+    return absl::StrCat(preface, head, std::string(bytes, '\0'));
+  };
+  const absl::string_view of_60("\0\0\x3c\4\0\0\0\0\0", 9);
+  EXPECT_TRUE(Client(settings(of_60, 60)).Hears());
+  // Longer than any that is waited for.
+  const absl::string_view of_6000("\0\x17\x70\4\0\0\0\0\0", 9);
+  EXPECT_TRUE(Client(settings(of_6000, 1024)).Hears());
+  EXPECT_EQ(loop_->Counts().silent, 0);
+  EXPECT_EQ(Client(preface).ReadToEnd(), "");
+  EXPECT_EQ(Client(settings(of_60, 59)).ReadToEnd(), "");
+  const absl::string_view of_headers("\0\0\1\1\0\0\0\0\1", 9);
+  EXPECT_EQ(Client(settings(of_headers, 1)).ReadToEnd(), "");
+  EXPECT_EQ(loop_->Counts().silent, 3);
+  EXPECT_EQ(loop_->Counts().accepted, 2);
 }
 
 TEST_F(AcceptLoopTest, ClosesWhoSaysNothing) {
@@ -205,7 +230,7 @@ TEST_F(AcceptLoopTest, HearsAgainOnceThereAreDescriptors) {
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   to.sin_port = htons(atoi(address_.substr(address_.rfind(':') + 1).c_str()));
   ASSERT_EQ(connect(spare, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-  ASSERT_EQ(send(spare, kHttp2, sizeof(kHttp2) - 1, MSG_NOSIGNAL), 24);
+  ASSERT_EQ(send(spare, kHttp2.data(), kHttp2.size(), MSG_NOSIGNAL), 33);
   EXPECT_TRUE(Eventually([&] { return loop_->Counts().failed > 0; }));
   EXPECT_FALSE(loop_->Check().ok());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -18,7 +18,7 @@ int64_t DescriptorLimit();
 struct ConnectionLimits {
   int max_connections = 0;  // Handed to gRPC and alive.
   int max_per_peer = 0;     // Of those, from one TCP address.
-  // Accepted, but without the first bytes of HTTP/2, or waiting for room.
+  // Accepted, but without the whole greeting of HTTP/2, or waiting for room.
   int max_pending = 0;
 };
 

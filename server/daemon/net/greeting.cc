@@ -14,16 +14,33 @@ namespace edgekiln::server {
 namespace {
 
 constexpr absl::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+constexpr size_t kFrameHead = 9;
+constexpr unsigned char kSettingsFrame = 4;
+// Of the client's settings, what is waited for: those of any client we know
+// take a tenth of that.
+constexpr size_t kMaxSettings = 1024;
 constexpr unsigned char kGoAwayFrame = 7;
 constexpr unsigned char kEnhanceYourCalm = 11;
 constexpr size_t kMaxReason = 100;
 
+// The frame that must follow the preface (RFC 9113, 3.4); `frame` has its head.
+Greeting SettingsOf(absl::string_view frame) {
+  const auto byte = [&frame](size_t at) {
+    return static_cast<size_t>(static_cast<unsigned char>(frame[at]));
+  };
+  if (byte(3) != kSettingsFrame) return Greeting::kForeign;
+  const size_t length = byte(0) << 16 | byte(1) << 8 | byte(2);
+  return frame.size() < kFrameHead + std::min(length, kMaxSettings)
+             ? Greeting::kNone
+             : Greeting::kHttp2;
+}
+
 }  // namespace
 
 Greeting PeekGreeting(int descriptor) {
-  char bytes[32];
+  char bytes[kPreface.size() + kFrameHead + kMaxSettings];
   const ssize_t got =
-      recv(descriptor, bytes, kPreface.size(), MSG_PEEK | MSG_DONTWAIT);
+      recv(descriptor, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
   if (got == 0) return Greeting::kClosed;
   if (got < 0) {
     const bool later = errno == EAGAIN || errno == EWOULDBLOCK ||
@@ -31,8 +48,11 @@ Greeting PeekGreeting(int descriptor) {
     return later ? Greeting::kNone : Greeting::kClosed;
   }
   const absl::string_view said(bytes, static_cast<size_t>(got));
-  if (!absl::StartsWith(kPreface, said)) return Greeting::kForeign;
-  return said.size() == kPreface.size() ? Greeting::kHttp2 : Greeting::kNone;
+  if (!absl::StartsWith(kPreface, said.substr(0, kPreface.size()))) {
+    return Greeting::kForeign;
+  }
+  if (said.size() < kPreface.size() + kFrameHead) return Greeting::kNone;
+  return SettingsOf(said.substr(kPreface.size()));
 }
 
 void SendGoAway(int descriptor, absl::string_view why) {

@@ -11,7 +11,7 @@ namespace edgekiln::server {
 
 enum class Greeting {
   kNone,     // Nothing yet, or the start of it.
-  kHttp2,    // Complete. It is still to be read.
+  kHttp2,    // Complete, with the client's settings. It is still to be read.
   kForeign,  // Something else.
   kClosed,   // The other side has gone.
 };

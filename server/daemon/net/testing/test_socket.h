@@ -19,7 +19,9 @@
 
 namespace edgekiln::server {
 
-inline constexpr char kHttp2[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+// The preface and settings that change nothing: a frame of 9 bytes.
+inline constexpr absl::string_view kHttp2(
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0", 33);
 
 class TestSocket {
  public:
