@@ -27,11 +27,12 @@ bool HasEnginesActivations(const v1::CreateJobRequest& request,
 }
 
 // Whether there is little to be saved by a refusal before the model is placed:
-// then the check shares a lease with the stages that make the program. Not
-// where somebody may watch them, as they are executed under its name.
+// then the check shares a lease with the stages that make the program. Samples
+// of the user's own may take long to convert and to interpret. Not where
+// somebody may watch the stages, as they are executed under its name.
 bool MayComeLate(const v1::CreateJobRequest& request) {
   return request.options().job_class() == v1::BATCH && WantsProgram(request) &&
-         !WantsSamples(request) && !Wants(request, v1::INSPECT);
+         !NeedsOwnData(request) && !Wants(request, v1::INSPECT);
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ struct StageCall {
   // docs/design/0032-chains-of-stages.md), and is to be started all the same.
   // Inputs that earlier stages of the chain make have a role and no digest.
   std::vector<StageCall> next = {};
+  // Of a stage that may take long, what its time depends on most: it goes with
+  // a chain only after one with the same `work` was short. Empty: it is short.
+  std::string work = {};
 };
 
 // A stage that was started. Thread-safe; the last owner that lets go of an

@@ -1,5 +1,6 @@
 #include "server/sample_stages.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,24 @@
 
 namespace edgekiln::server {
 namespace {
+
+// `digests` is null if the stage is to compute the reference itself.
+StageCall SimulateCall(const TargetBinary& binary, const TargetRun& run,
+                       const Data& data, size_t chunk,
+                       const std::vector<v1::BlobRef>& states,
+                       const v1::BlobRef* digests) {
+  StageCall call = {
+      .name = absl::StrCat("simulate[", chunk, "]"),
+      .inputs = {binary.program, *binary.constants, binary.machine,
+                 run.deployed->graph(), As("chunk", data.chunks[chunk])}};
+  call.options.mutable_simulate()->set_compare_layers(true);
+  call.inputs.insert(call.inputs.end(), data.labels.begin(), data.labels.end());
+  if (digests != nullptr) call.inputs.push_back(*digests);
+  call.inputs.insert(call.inputs.end(), states.begin(), states.end());
+  call.work = absl::StrCat("simulate ", run.deployed->graph().digest().hash(),
+                           " ", data.chunks[chunk].hash());
+  return call;
+}
 
 class SampleStages {
  public:
@@ -85,20 +104,10 @@ Task<absl::Status> SampleStages::Interpret() {
 
 Task<absl::Status> SampleStages::SimulateChunks(const TargetBinary& binary,
                                                 const Data& data) {
-  // `digests` is null if the stage is to compute the reference itself.
-  const auto simulate = [&](size_t i, const v1::Digest& chunk,
-                            const std::vector<v1::BlobRef>& states,
+  const auto simulate = [&](size_t i, const std::vector<v1::BlobRef>& states,
                             const v1::BlobRef* digests) {
-    v1::StageOptions options;
-    options.mutable_simulate()->set_compare_layers(true);
-    std::vector<v1::BlobRef> inputs = {binary.program, *binary.constants,
-                                       binary.machine, run_.deployed->graph(),
-                                       As("chunk", chunk)};
-    inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
-    if (digests != nullptr) inputs.push_back(*digests);
-    inputs.insert(inputs.end(), states.begin(), states.end());
-    return run_.stages.Start(absl::StrCat("simulate[", i, "]"), options,
-                             inputs);
+    return run_.stages.Start(
+        SimulateCall(binary, run_, data, i, states, digests));
   };
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
     EK_RETURN_IF_ERROR(AddChunk(result, simulated_));
@@ -108,9 +117,9 @@ Task<absl::Status> SampleStages::SimulateChunks(const TargetBinary& binary,
   };
   // For one chip alone, a stage that computes both has nothing to wait for.
   if (request_.targets_size() == 1 && !MeasuresDeployed()) {
-    const auto start = [&](size_t i, const v1::Digest& chunk,
+    const auto start = [&](size_t i, const v1::Digest&,
                            const std::vector<v1::BlobRef>& states) {
-      return simulate(i, chunk, states, nullptr);
+      return simulate(i, states, nullptr);
     };
     co_return co_await ForEachChunk(data, start, collect);
   }
@@ -126,14 +135,14 @@ Task<absl::Status> SampleStages::SimulateChunks(const TargetBinary& binary,
     return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
                              inputs);
   };
-  const auto start = [&](size_t i, const v1::Digest& chunk,
+  const auto start = [&](size_t i, const v1::Digest&,
                          const std::vector<v1::BlobRef>& states,
                          const v1::StageResult& interpreted)
       -> absl::StatusOr<std::shared_ptr<PendingStage>> {
     EK_RETURN_IF_ERROR(AddChunk(interpreted, interpreted_));
     EK_ASSIGN_OR_RETURN(const v1::BlobRef digests,
                         Only(interpreted, "digests"));
-    return simulate(i, chunk, states, &digests);
+    return simulate(i, states, &digests);
   };
   co_return co_await ForEachPreparedChunk(data, interpret, start, collect);
 }
@@ -193,6 +202,22 @@ Task<absl::Status> SampleStages::Simulate(const TargetBinary& binary) {
 }
 
 }  // namespace
+
+std::optional<StageCall> OnlySimulation(const TargetBinary& binary,
+                                        const v1::CreateJobRequest& request,
+                                        const TargetRun& run) {
+  if (request.options().job_class() != v1::BATCH || !WantsSamples(request) ||
+      NeedsOwnData(request) || request.targets_size() != 1 ||
+      run.deployed->data() == nullptr) {
+    return std::nullopt;
+  }
+  const auto* const converted = run.deployed->data()->Result();
+  if (converted == nullptr || !converted->ok()) return std::nullopt;
+  const absl::StatusOr<Data> data = DataOf(**converted);
+  if (!data.ok() || data->chunks.size() != 1) return std::nullopt;
+  return SimulateCall(binary, run, *data, 0, /*states=*/{},
+                      /*digests=*/nullptr);
+}
 
 Task<absl::Status> RunSamples(const TargetBinary& binary,
                               const v1::CreateJobRequest& request,

@@ -28,6 +28,14 @@ struct TargetBinary {
   std::shared_ptr<PendingStage> emitting = {};  // Is over.
 };
 
+// What RunSamples() starts first, for a chain that also makes the program of
+// `binary` (server/stage_chain.h): nothing unless the samples are there
+// already, and are one chunk of a BATCH job of one target that neither
+// validates nor runs. StageRunner leaves it out of chains unless it is short.
+std::optional<StageCall> OnlySimulation(const TargetBinary& binary,
+                                        const v1::CreateJobRequest& request,
+                                        const TargetRun& run);
+
 // Simulates all samples, or, where nothing simulates the target, computes what
 // its integers come to; then what the goals ask of the values: bit-exactness,
 // accuracy, outputs. Ends at the first stage that fails, with its error. The

@@ -158,6 +158,12 @@ Task<absl::StatusOr<TargetBinary>> TargetStages::Compile(
   if (!CountsWithoutValues()) constants = Made("constants");
   tile.next = {EmitCall(placed, Made("tiling"), machine),
                CountCall(Made("program"), constants, machine)};
+  if (auto simulating = OnlySimulation({.program = Made("program"),
+                                        .constants = Made("constants"),
+                                        .machine = machine},
+                                       request_, run_)) {
+    tile.next.push_back(*std::move(simulating));
+  }
   EK_CO_RETURN_IF_ERROR(co_await CheckFit(&tile));
   const auto tiling_stage = run_.stages.Start(std::move(tile));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& tiled,

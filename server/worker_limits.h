@@ -36,7 +36,7 @@ bool IsOverMemoryLimit(const v1::ErrorDetail& error);
 // the last, with which they still fit the store of stage results; with a
 // result, its outputs up to the second.
 inline constexpr int64_t kMaxSentResultBytes = 256 << 10;
-inline constexpr int64_t kMaxSentOutputBytes = 256 << 10;
+inline constexpr int64_t kMaxSentOutputBytes = 1 << 20;
 inline constexpr int64_t kMaxStoredResultBytes = (64 << 20) - (4 << 10);
 
 // A result is larger than that: nothing keeps it, whichever worker makes it.

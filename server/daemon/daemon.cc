@@ -207,7 +207,7 @@ class DaemonImpl : public Daemon {
       return CheckSession(*gate_, context);
     };
     AddBlobServices(limits, workers_, worker_activity_);
-    workers_.Add(NewWorkersService(*gate_, *dispatcher_));
+    workers_.Add(NewWorkersService(*gate_, *dispatcher_, *blobs_));
     watchers_ = std::make_unique<JobWatchers>(*store_, *journal_, *executor_,
                                               activity_);
     clients_.Add(NewJobsService(

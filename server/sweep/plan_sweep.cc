@@ -344,11 +344,17 @@ void Planner::AddGroup(int index) {
 
 absl::StatusOr<v1::SweepPlan> Planner::Plan() {
   constexpr int kMaxGroups = 64;
-  if (request_.groups_size() < 1 || request_.groups_size() > kMaxGroups) {
+  if (request_.groups().empty()) {
     return BadSweep("SWEEP_EMPTY", "a sweep needs groups", "groups",
+                    absl::StrCat("1 to ", kMaxGroups), "0",
+                    "add a group with models and targets");
+  }
+  if (request_.groups_size() > kMaxGroups) {
+    return BadSweep("SWEEP_TOO_LARGE", "too many groups", "groups",
                     absl::StrCat("1 to ", kMaxGroups),
                     absl::StrCat(request_.groups_size()),
-                    "add a group with models and targets");
+                    "name several models and targets in one group, or split "
+                    "the sweep");
   }
   EK_RETURN_IF_ERROR(CheckModels());
   ReadKept();

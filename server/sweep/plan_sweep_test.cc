@@ -39,6 +39,12 @@ std::string WithModel(const std::string& group) {
   return absl::StrCat("groups { models { file: 'net.onnx' } ", group, " }");
 }
 
+std::string ManyGroups(int groups) {
+  std::string text;
+  for (int i = 0; i < groups; ++i) absl::StrAppend(&text, "groups { } ");
+  return text;
+}
+
 // What a chip is, whatever it is called; "" if it cannot be.
 const std::string& ChipOf(const std::string& text) {
   static auto& known = *new std::map<std::string, std::string>;
@@ -89,6 +95,7 @@ TEST(PlanSweepTest, RefusesWhatNobodyCanMean) {
   const std::string chip = "targets { name: 'dla-64-o-512k' } ";
   for (const Case& c : std::vector<Case>{
            {"", "SWEEP_EMPTY", "add a group"},
+           {ManyGroups(65), "SWEEP_TOO_LARGE", "in one group"},
            {"groups { " + chip + "}", "SWEEP_EMPTY", "name a model"},
            {WithModel(""), "SWEEP_EMPTY", "name a target"},
            {"groups { models { } " + chip + "}", "SWEEP_NAME_INVALID", "name"},

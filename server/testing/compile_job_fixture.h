@@ -59,7 +59,11 @@ class CompileJobTest : public testing::Test {
 
   JobResult Run(const v1::CreateJobRequest& request) {
     EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
-    StageGroup group(*runner_, {});
+    LeaseOwner owner;
+    if (request.options().job_class() != v1::JOB_CLASS_UNSPECIFIED) {
+      owner.job_class = request.options().job_class();
+    }
+    StageGroup group(*runner_, {}, owner);
     return RunToEnd(*executor_,
                     RunCompileJob("job", request, group, *executor_));
   }

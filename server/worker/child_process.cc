@@ -104,6 +104,7 @@ absl::Status ChildProcess::Start() {
   close(ends[1]);
   EK_RETURN_IF_ERROR(pid.status());
   pid_ = *pid;
+  cpu_wait_read_ = -absl::InfiniteDuration();
   if (background_) server::SetBackground(pid_, true);
   channel_ = std::move(channel);
   return IsBuilder() ? StartGuard() : absl::OkStatus();
@@ -265,10 +266,9 @@ absl::Status ChildProcess::Supply(const v1::ChildReply::Need& need, int inputs,
   }
   const auto blobs = supply(positions);
   if (!blobs.ok()) return unsupplied_ = blobs.status();
-  for (const auto& blob : *blobs) {
-    EK_RETURN_IF_ERROR(channel_->SendBytes(*blob, limits));
-  }
-  return absl::OkStatus();
+  std::vector<absl::string_view> bytes;
+  for (const auto& blob : *blobs) bytes.push_back(*blob);
+  return channel_->SendBytes(bytes, limits);
 }
 
 absl::StatusOr<v1::ChildReply::Result> ChildProcess::Converse(
@@ -298,7 +298,11 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   const absl::Duration begin = MessageChannel::Now();
   if (pid_ == 0) EK_RETURN_IF_ERROR(Start());
   LimitCpuTime(limits);
-  cpu_wait_before_ = CpuWaitOf(pid_);
+  const absl::Duration now = MessageChannel::Now();
+  if (now - cpu_wait_read_ > (limits.deadline - now) / 100) {
+    cpu_wait_before_ = CpuWaitOf(pid_);
+    cpu_wait_read_ = now;
+  }
   absl::StatusOr<v1::ChildReply::Result> result =
       Converse(request, limits, handlers);
   if (result.ok()) {

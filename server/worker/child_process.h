@@ -126,7 +126,10 @@ class ChildProcess {
   std::unique_ptr<ScratchFolder> folder_;  // A builder's.
   std::unique_ptr<BuilderGuard> guard_;    // As well.
   absl::Duration cpu_limit_;               // Of the request under way.
-  absl::Duration cpu_wait_before_;         // See cpu_wait.h; when it began.
+  // See cpu_wait.h: when the request under way began, or up to a hundredth of
+  // its time earlier, as reading it costs as much as a small stage's request.
+  absl::Duration cpu_wait_before_;
+  absl::Duration cpu_wait_read_ = -absl::InfiniteDuration();  // As of Now().
   std::unique_ptr<MessageChannel> channel_;
   absl::Status unsupplied_;  // Why the living child waits in vain.
 };

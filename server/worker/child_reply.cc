@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -22,9 +23,9 @@ absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
       outputs.push_back(std::exchange(*blob.mutable_data(), {}));
     }
   }
-  EK_RETURN_IF_ERROR(channel.Send(reply, limits));
+  const std::vector<absl::string_view> blobs(outputs.begin(), outputs.end());
+  EK_RETURN_IF_ERROR(channel.Send(reply, limits, blobs));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    EK_RETURN_IF_ERROR(channel.SendBytes(outputs[i], limits));
     reply.mutable_result()
         ->mutable_outputs(static_cast<int>(i))
         ->set_data(std::move(outputs[i]));

@@ -59,6 +59,49 @@ TEST_F(ChildReplyTest, OutputsArriveWithTheirResult) {
   sender.join();
 }
 
+// However many messages wait to be read.
+TEST_F(ChildReplyTest, APeerWithoutEndMeetsTheDeadline) {
+  std::thread sender([&] {
+    v1::ChildReply progress;
+    progress.mutable_progress()->set_done(1);
+    while (SendReply(progress, *child_, {}).ok()) {
+    }
+  });
+  const MessageChannel::Limits limits = {.deadline = MessageChannel::Now() +
+                                                     absl::Milliseconds(50)};
+  absl::Status status;
+  v1::ChildReply got;
+  while (status.ok()) status = ReceiveReply(got, *worker_, limits);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  worker_.reset();
+  sender.join();
+}
+
+// What was read ahead belongs to who asks next, of whatever kind it is.
+TEST_F(ChildReplyTest, MessagesAndBytesKeepTheirOrder) {
+  const std::string large(100'000, 'x');
+  std::thread sender([&] {
+    v1::ChildReply progress;
+    for (int i = 0; i < 100; ++i) {
+      progress.mutable_progress()->set_done(i);
+      EXPECT_TRUE(child_->Send(progress, {}).ok());
+      EXPECT_TRUE(child_->SendBytes({"a", large, ""}, {}).ok());
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    v1::ChildReply got;
+    ASSERT_TRUE(worker_->Receive(got, {}).ok());
+    EXPECT_EQ(got.progress().done(), i);
+    for (const std::string& sent : {std::string("a"), large, std::string()}) {
+      std::string bytes;
+      const auto size = static_cast<int64_t>(sent.size());
+      ASSERT_TRUE(worker_->ReceiveBytes(bytes, size, {}).ok());
+      EXPECT_TRUE(bytes == sent);
+    }
+  }
+  sender.join();
+}
+
 // A child that was taken over names any length it likes.
 TEST_F(ChildReplyTest, ImpossibleLengthsAreRefused) {
   v1::ChildReply sent;

@@ -28,7 +28,7 @@ constexpr int kMaxUnitBytes = 64;
 
 // A worker that ends loses what it has not sent: of a chain, no more than what
 // costs so much CPU time. What it sends at once has about that many bytes.
-constexpr double kMaxUnsentSeconds = 0.02;
+constexpr double kMaxUnsentSeconds = 0.1;
 constexpr int64_t kMaxUnsentBytes = int64_t{1} << 20;
 
 absl::Status OurFault(const absl::Status& status, absl::string_view doing,
@@ -306,6 +306,12 @@ void LeaseExecutor::ExecuteNext(Held& held, SlotChild& child,
 v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
   v1::WorkerMessage::Result result;
   if (may_raise_priority_) child.SetBackground(held.lease.background());
+  for (std::string& blob : *held.lease.mutable_carried()) {
+    const Digest digest = DigestOf(blob);
+    blobs_.Keep({digest},
+                {std::make_shared<const std::string>(std::move(blob))});
+  }
+  held.lease.clear_carried();
   const absl::Status done = ExecuteStage(
       RequestOf(held.lease), /*tells_progress=*/true, held, child, result);
   if (done.ok()) {

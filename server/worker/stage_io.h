@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/checked_math.h"
 #include "base/digest.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "google/protobuf/arena.h"
@@ -95,7 +96,7 @@ class StageInputs {
       if (!fetched.ok()) return fetched;
       return ParseInArena<Message>(role);
     };
-    return Prepared<Message>({role}, "", parse);
+    return Prepared<Message>({role}, "", parse, kParsedSpread);
   }
   template <typename Message>
   absl::StatusOr<std::vector<Message>> ParseAll(absl::string_view role) const {
@@ -123,19 +124,27 @@ class StageInputs {
   // What `make` returns, an absl::StatusOr<std::shared_ptr<T>>, or what it
   // returned to an earlier stage, which may have used it since: a memo of
   // `make`, which must be a pure function of the bytes of the inputs with these
-  // roles and of `variant`. A warm stage reads none of those inputs.
+  // roles and of `variant`. A warm stage reads none of those inputs. With
+  // `spread`, what is kept counts as that many times the size of the inputs;
+  // without, as what it added to the heap.
   template <typename T, typename Make>
   absl::StatusOr<std::shared_ptr<T>> Prepared(
       std::initializer_list<absl::string_view> roles, absl::string_view variant,
-      const Make& make) const {
+      const Make& make, std::optional<int64_t> spread = std::nullopt) const {
     if (warm_ == nullptr) return make();
     std::string key(variant);
     int64_t bytes = 0;
     for (const absl::string_view role : roles) AppendName(role, key, bytes);
-    return warm_->GetOrMake<T>(key, bytes, make);
+    return warm_->GetOrMake<T>(
+        key, bytes, make,
+        spread.has_value() ? CheckedMul(*spread, bytes) : std::nullopt);
   }
 
  private:
+  // What most parsed messages take in memory for each byte on the wire, or
+  // less.
+  static constexpr int64_t kParsedSpread = 16;
+
   struct Blob {
     std::string role;
     std::optional<absl::string_view> bytes;  // Either this

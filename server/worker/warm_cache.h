@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeinfo>
 #include <utility>
@@ -28,20 +29,24 @@ class WarmCache {
 
   // What was made under this key, or, failing that, what `make` returns: an
   // absl::StatusOr<std::shared_ptr<T>>. The key must say all that `make`
-  // depends on. The size of an object is what making it added to the heap, but
-  // at least `min_bytes`. Objects of several types may share a key.
+  // depends on. The size of an object is `bytes`, or without them what making
+  // it added to the heap, but at least `min_bytes`. Asking how large the heap
+  // is takes as long as making a small object. Objects of several types may
+  // share a key.
   template <typename T, typename Make>
-  absl::StatusOr<std::shared_ptr<T>> GetOrMake(absl::string_view key,
-                                               int64_t min_bytes,
-                                               const Make& make) {
+  absl::StatusOr<std::shared_ptr<T>> GetOrMake(
+      absl::string_view key, int64_t min_bytes, const Make& make,
+      std::optional<int64_t> bytes = std::nullopt) {
     const std::string full = absl::StrCat(typeid(T).name(), " ", key);
     if (auto found = objects_.Get(full)) {
       return std::static_pointer_cast<T>(found);
     }
-    const int64_t before = HeapBytes();
+    const int64_t before = bytes.has_value() ? 0 : HeapBytes();
     absl::StatusOr<std::shared_ptr<T>> made = make();
     if (!made.ok()) return made;
-    objects_.Put(full, *made, std::max(min_bytes, HeapBytes() - before));
+    objects_.Put(
+        full, *made,
+        bytes.has_value() ? *bytes : std::max(min_bytes, HeapBytes() - before));
     return made;
   }
 

@@ -108,5 +108,13 @@ TEST_F(WarmCacheTest, CountsWhatMakingAdded) {
   EXPECT_LE(cache_.bytes(), 3 * kSize);
 }
 
+TEST_F(WarmCacheTest, CountsWhatItIsTold) {
+  const auto make = []() -> absl::StatusOr<std::shared_ptr<std::string>> {
+    return std::make_shared<std::string>(2 * kSize, 'x');
+  };
+  ASSERT_TRUE(cache_.GetOrMake<std::string>("a", 1, make, 7).ok());
+  EXPECT_EQ(cache_.bytes(), 7);
+}
+
 }  // namespace
 }  // namespace edgekiln::server

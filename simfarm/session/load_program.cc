@@ -303,11 +303,11 @@ absl::Status LoadedProgram::NeedSimulator(int32_t engine,
 }
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
-    const v1::Program& program, const v1::Machine& machine,
+    v1::Program program, const v1::Machine& machine,
     const SessionOptions& options) {
   EK_RETURN_IF_ERROR(CheckCounts(program));
   auto loaded = std::make_shared<LoadedProgram>();
-  loaded->program = program;
+  loaded->program = std::move(program);
   loaded->machine = machine;
   loaded->options = options;
   loaded->used_bytes.resize(machine.memories_size());
@@ -320,11 +320,11 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
-    const v1::Program& program, std::optional<absl::string_view> constants,
+    v1::Program program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options,
     SimulatorMaker new_simulator) {
   EK_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProgram> loaded,
-                      LoadInterface(program, machine, options));
+                      LoadInterface(std::move(program), machine, options));
   EK_RETURN_IF_ERROR(CheckLayers(*loaded));
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());

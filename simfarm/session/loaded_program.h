@@ -134,7 +134,7 @@ struct LoadedProgram {
 // What programs of every kind have: checks the counts, then loads layouts,
 // inputs, outputs and carries. `machine` passed ValidateMachine().
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
-    const v1::Program& program, const v1::Machine& machine,
+    v1::Program program, const v1::Machine& machine,
     const SessionOptions& options);
 
 // Parts of loading, in this order; each relies on those before, LoadCarries()
@@ -147,7 +147,7 @@ absl::Status LoadSteps(LoadedProgram* loaded, SimulatorMaker new_simulator);
 // Loads the whole program. `machine` passed ValidateMachine(). Without
 // constants the program can be checked and timed, but not run.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
-    const v1::Program& program, std::optional<absl::string_view> constants,
+    v1::Program program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options,
     SimulatorMaker new_simulator);
 

@@ -211,10 +211,11 @@ class SimulatedSession : public Session {
 
 // Loads what comes from outside.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadOnMachine(
-    const v1::Program& program, std::optional<absl::string_view> constants,
+    v1::Program program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options) {
   EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
-  return LoadProgram(program, constants, machine, options, NewSimulator);
+  return LoadProgram(std::move(program), constants, machine, options,
+                     NewSimulator);
 }
 
 }  // namespace
@@ -240,7 +241,7 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
   return NewSession(std::move(loaded));
 }
 
-absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
+absl::StatusOr<v1::SimReport> CountCycles(v1::Program program,
                                           const v1::Machine& machine,
                                           const SessionOptions& options,
                                           v1::Timeline* timeline) {
@@ -251,8 +252,9 @@ absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
                       .what = "cycles of firmware depend on data",
                       .fix = "load a session and run it"});
   }
-  EK_ASSIGN_OR_RETURN(const auto loaded,
-                      LoadOnMachine(program, std::nullopt, machine, options));
+  EK_ASSIGN_OR_RETURN(
+      const auto loaded,
+      LoadOnMachine(std::move(program), std::nullopt, machine, options));
   EK_RETURN_IF_ERROR(CheckWithoutRun(loaded));
   if (timeline != nullptr) {
     EK_ASSIGN_OR_RETURN(*timeline, MakeTimeline(*loaded));

@@ -140,7 +140,7 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
 // with constants. Errors as of LoadSession(); FAILED_PRECONDITION for firmware,
 // whose cycles depend on data: a session counts them.
 // `timeline` is null or gets what Session::MakeTimeline() returns.
-absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
+absl::StatusOr<v1::SimReport> CountCycles(v1::Program program,
                                           const v1::Machine& machine,
                                           const SessionOptions& options,
                                           v1::Timeline* timeline = nullptr);

@@ -45,9 +45,10 @@ class DispatcherChainsTest : public testing::Test {
     return *dispatcher_->Connect(hello, &link);
   }
 
-  // tile, emit, count_cycles.
-  void Submit() {
+  // tile, emit, count_cycles; if `simulates`, simulate as well.
+  uint64_t Submit(bool simulates = false, v1::JobClass job_class = v1::BATCH) {
     LeaseRequest request;
+    request.owner.job_class = job_class;
     request.stage = "tile";
     request.options.mutable_tile();
     LeaseRequest::Next& emit = request.next.emplace_back();
@@ -58,11 +59,18 @@ class DispatcherChainsTest : public testing::Test {
     count.stage = "count_cycles";
     count.role = v1::SIMULATE_ROLE;
     count.options.mutable_count_cycles();
+    if (simulates) {
+      LeaseRequest::Next& simulate = request.next.emplace_back();
+      simulate.stage = "simulate";
+      simulate.role = v1::SIMULATE_ROLE;
+      simulate.options.mutable_simulate();
+      simulate.batch_only = true;
+    }
     LeaseCallbacks callbacks;
     callbacks.done = [this](absl::StatusOr<LeaseOutcome> done) {
       done_ = std::move(done);
     };
-    dispatcher_->Submit(std::move(request), std::move(callbacks));
+    return dispatcher_->Submit(std::move(request), std::move(callbacks));
   }
 
   static v1::WorkerMessage Answer(const v1::DaemonMessage::Lease& lease,
@@ -80,6 +88,22 @@ class DispatcherChainsTest : public testing::Test {
       more.set_seconds(2);
     }
     return message;
+  }
+
+  // A worker that only says that it is alive.
+  int MinutesUntilGivenUp(const std::vector<v1::WorkerRole>& roles) {
+    const uint64_t worker = Connect(link_, roles);
+    Submit();
+    v1::WorkerMessage alive;
+    alive.mutable_progress()->set_lease_id(link_.leases[0].lease_id());
+    int minutes = 0;
+    while (!link_.closed && minutes < 100) {
+      clock_.Advance(absl::Minutes(1));
+      dispatcher_->Receive(worker, alive);
+      dispatcher_->Tick();
+      ++minutes;
+    }
+    return minutes;
   }
 
   FakeClock clock_;
@@ -113,6 +137,19 @@ TEST_F(DispatcherChainsTest, AWorkerGetsWhatItHasRolesFor) {
   Submit();
   ASSERT_EQ(link_.leases.size(), 1u);
   EXPECT_EQ(link_.leases[0].next_size(), 1);
+}
+
+TEST_F(DispatcherChainsTest, WhoeverIsWatchedWaitsForNoSimulation) {
+  Submit(/*simulates=*/true);
+  Connect(link_, {v1::COMPILE_ROLE, v1::SIMULATE_ROLE});
+  ASSERT_EQ(link_.leases.size(), 1u);
+  EXPECT_EQ(link_.leases[0].next_size(), 3);
+  // Of a BATCH job until somebody else joins.
+  const uint64_t promoted = Submit(/*simulates=*/true);
+  dispatcher_->Promote(promoted, v1::INTERACTIVE);
+  Connect(other_, {v1::COMPILE_ROLE, v1::SIMULATE_ROLE});
+  ASSERT_EQ(other_.leases.size(), 1u);
+  EXPECT_EQ(other_.leases[0].next_size(), 2);
 }
 
 TEST_F(DispatcherChainsTest, WhatDoesNotMatchItsDigestsIsLeftOut) {
@@ -154,20 +191,11 @@ TEST_F(DispatcherChainsTest, AfterAFailureTheStageGoesAlone) {
 
 // Each of its stages has the time of a lease.
 TEST_F(DispatcherChainsTest, AWorkerIsGivenUpAfterTheTimeOfAllStages) {
-  const uint64_t worker = Connect(link_, {v1::COMPILE_ROLE, v1::SIMULATE_ROLE});
-  Submit();
-  v1::WorkerMessage alive;
-  alive.mutable_progress()->set_lease_id(link_.leases[0].lease_id());
-  for (int minute = 0; minute < 30; ++minute) {
-    clock_.Advance(absl::Minutes(1));
-    dispatcher_->Receive(worker, alive);
-    dispatcher_->Tick();
-    ASSERT_FALSE(link_.closed) << minute;
-  }
-  clock_.Advance(absl::Minutes(1));
-  dispatcher_->Receive(worker, alive);
-  dispatcher_->Tick();
-  EXPECT_TRUE(link_.closed);
+  EXPECT_EQ(MinutesUntilGivenUp({v1::COMPILE_ROLE, v1::SIMULATE_ROLE}), 31);
+}
+
+TEST_F(DispatcherChainsTest, WhatWasNotSentHasNoTime) {
+  EXPECT_EQ(MinutesUntilGivenUp({v1::COMPILE_ROLE}), 21);
 }
 
 }  // namespace

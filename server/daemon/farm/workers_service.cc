@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
+#include "server/daemon/farm/carried_blobs.h"
 #include "server/daemon/rpc_status.h"
 #include "server/worker_secret.h"
 
@@ -50,8 +51,9 @@ absl::Status NoThread(const std::system_error& error) {
 // up the dispatcher.
 class StreamLink : public WorkerLink {
  public:
-  StreamLink(grpc::ServerContext& context, Stream& stream)
-      : context_(context), stream_(stream) {}
+  StreamLink(grpc::ServerContext& context, Stream& stream,
+             CarriedBlobs& carried)
+      : context_(context), stream_(stream), carried_(carried) {}
 
   // Errors: RESOURCE_EXHAUSTED (no thread).
   absl::Status Start() {
@@ -112,10 +114,11 @@ class StreamLink : public WorkerLink {
     while (true) {
       while (!stopping_ && queue_.empty()) changed_.Wait(lock);
       if (stopping_) return;
-      const v1::DaemonMessage message = std::move(queue_.front());
+      v1::DaemonMessage message = std::move(queue_.front());
       queue_.pop_front();
       writing_ = true;
       lock.Unlock();
+      if (message.has_lease()) carried_.AddTo(*message.mutable_lease());
       const bool written = stream_.Write(message);
       lock.Lock();
       writing_ = false;
@@ -126,6 +129,7 @@ class StreamLink : public WorkerLink {
 
   grpc::ServerContext& context_;
   Stream& stream_;
+  CarriedBlobs& carried_;
   Mutex mutex_;
   CondVar changed_;
   std::deque<v1::DaemonMessage> queue_ ABSL_GUARDED_BY(mutex_);
@@ -137,8 +141,9 @@ class StreamLink : public WorkerLink {
 
 class WorkersService final : public v1::Workers::Service {
  public:
-  WorkersService(WorkerGate& gate, Dispatcher& dispatcher)
-      : gate_(gate), dispatcher_(dispatcher) {}
+  WorkersService(WorkerGate& gate, Dispatcher& dispatcher,
+                 cache::BlobStore& blobs)
+      : gate_(gate), dispatcher_(dispatcher), blobs_(blobs) {}
 
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
     return ToGrpc(Serve(*context, *stream));
@@ -155,12 +160,14 @@ class WorkersService final : public v1::Workers::Service {
     }
     EK_ASSIGN_OR_RETURN(v1::DaemonMessage::Welcome welcome,
                         visitor->Enter(message.hello(), context.peer()));
-    StreamLink link(context, stream);
+    CarriedBlobs carried(blobs_);
+    StreamLink link(context, stream, carried);
     EK_RETURN_IF_ERROR(link.Start());
     EK_ASSIGN_OR_RETURN(
         const uint64_t worker,
         dispatcher_.Connect(message.hello(), &link, std::move(welcome)));
     while (stream.Read(&message)) {
+      if (message.has_result()) carried.NoteMade(message.result());
       dispatcher_.Receive(worker, std::move(message));
     }
     dispatcher_.Disconnect(worker);
@@ -169,13 +176,15 @@ class WorkersService final : public v1::Workers::Service {
 
   WorkerGate& gate_;
   Dispatcher& dispatcher_;
+  cache::BlobStore& blobs_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> NewWorkersService(WorkerGate& gate,
-                                                 Dispatcher& dispatcher) {
-  return std::make_unique<WorkersService>(gate, dispatcher);
+                                                 Dispatcher& dispatcher,
+                                                 cache::BlobStore& blobs) {
+  return std::make_unique<WorkersService>(gate, dispatcher, blobs);
 }
 
 absl::Status CheckSession(const WorkerGate& gate,

@@ -10,13 +10,15 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "cache/blob_store.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/worker_gate.h"
 
 namespace edgekiln::server {
 
 std::unique_ptr<grpc::Service> NewWorkersService(WorkerGate& gate,
-                                                 Dispatcher& dispatcher);
+                                                 Dispatcher& dispatcher,
+                                                 cache::BlobStore& blobs);
 
 // Whether a call comes from a connected worker. Errors: UNAUTHENTICATED.
 absl::Status CheckSession(const WorkerGate& gate,

@@ -7,6 +7,7 @@
 
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/shutting_down.h"
+#include "server/sweep/cells.h"
 
 namespace edgekiln::server {
 namespace {
@@ -18,6 +19,10 @@ constexpr int kAttemptsPerMessage = 60;
 // What nobody waits for is written this much later at most: a job whose stages
 // are all in the cache is over by then, and costs one transaction.
 constexpr auto kGather = std::chrono::milliseconds(10);
+// The same of the beginning and the end of a sweep's cell, which only the sweep
+// waits for.
+constexpr auto kGatherCells = std::chrono::milliseconds(4);
+constexpr auto kAtOnce = std::chrono::milliseconds(0);
 
 }  // namespace
 
@@ -39,13 +44,14 @@ void JobJournal::Stop() {
 }
 
 // False if nobody writes any more.
-bool JobJournal::Push(Entry& entry, bool urgent) {
+bool JobJournal::Push(Entry& entry, Clocks::duration after_most) {
   if (stopped_) return false;
   ++queued_;
   // The writer sleeps through what can wait.
-  const bool wake = queue_.empty() || (urgent && !urgent_);
+  const Clocks::time_point due = Clocks::now() + after_most;
+  const bool wake = queue_.empty() || due < due_;
+  if (wake) due_ = due;
   queue_.push_back(std::move(entry));
-  urgent_ |= urgent;
   if (wake) work_.NotifyOne();
   return true;
 }
@@ -65,13 +71,14 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
   entry.update.is_new = true;
   entry.update.has_job = true;
   entry.update.job = job;
+  const bool is_cell = SweepOfCell(job.request().request_id()).has_value();
   bool taken = false;
   {
     MutexLock lock(mutex_);
-    sequences_[job.id()] = Sequences();
+    sequences_[job.id()] = {.is_cell = is_cell};
     Number(job.id(), event);
     entry.update.events.push_back(std::move(event));
-    taken = Push(entry, /*urgent=*/true);
+    taken = Push(entry, is_cell ? kGatherCells : kAtOnce);
     if (!taken) sequences_.erase(job.id());
   }
   if (!taken) entry.done(ShuttingDown());
@@ -99,7 +106,7 @@ void JobJournal::CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
     Sequences& sequences = sequences_[entry.update.job_id];
     sequences.queued = sequence;
     sequences.finished = true;
-    taken = Push(entry, /*urgent=*/true);
+    taken = Push(entry, kAtOnce);
   }
   if (!taken) entry.done(ShuttingDown());
 }
@@ -116,10 +123,15 @@ void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
     return;
   }
   if (!Number(job_id, event)) return;
+  if (!queue_.empty() && queue_.back().update.job_id == job_id &&
+      !queue_.back().update.has_job) {
+    queue_.back().update.events.push_back(std::move(event));
+    return;
+  }
   Entry entry;
   entry.update.job_id = job_id;
   entry.update.events.push_back(std::move(event));
-  Push(entry, /*urgent=*/false);
+  Push(entry, kGather);
 }
 
 void JobJournal::Save(const v1::Job& job) {
@@ -128,7 +140,7 @@ void JobJournal::Save(const v1::Job& job) {
   entry.update.has_job = true;
   entry.update.job = job;
   MutexLock lock(mutex_);
-  Push(entry, /*urgent=*/false);
+  Push(entry, kGather);
 }
 
 void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
@@ -138,11 +150,14 @@ void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
   entry.update.has_job = true;
   entry.update.job = std::move(job);
   entry.update.reports = std::move(reports);
+  bool is_cell = false;
   {
     MutexLock lock(mutex_);
     if (Number(entry.update.job_id, last_event)) {
       entry.update.events.push_back(std::move(last_event));
-      sequences_[entry.update.job_id].finished = true;
+      Sequences& sequences = sequences_[entry.update.job_id];
+      sequences.finished = true;
+      is_cell = sequences.is_cell;
     }
   }
   // Not in the writer's thread, where all others wait.
@@ -150,7 +165,7 @@ void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
   bool taken = false;
   {
     MutexLock lock(mutex_);
-    taken = Push(entry, /*urgent=*/true);
+    taken = Push(entry, is_cell ? kGatherCells : kAtOnce);
   }
   if (!taken && entry.done) entry.done(ShuttingDown());
 }
@@ -158,7 +173,7 @@ void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
 void JobJournal::Flush() {
   MutexLock lock(mutex_);
   const uint64_t wanted = queued_;
-  urgent_ |= !queue_.empty();
+  due_ = Clocks::now();
   work_.NotifyOne();
   while (!stopped_ && done_ < wanted) written_.Wait(lock);
 }
@@ -241,10 +256,7 @@ void JobJournal::TellSubscribers(const std::string& job_id) {
 std::vector<JobJournal::Entry> JobJournal::NextBatch() {
   MutexLock lock(mutex_);
   while (!stopping_ && queue_.empty()) work_.Wait(lock);
-  const auto end = std::chrono::steady_clock::now() + kGather;
-  while (!stopping_ && !urgent_ && work_.WaitUntil(lock, end)) {
-  }
-  urgent_ = false;
+  while (!stopping_ && Clocks::now() < due_) work_.WaitUntil(lock, due_);
   std::vector<Entry> batch;
   batch.swap(queue_);
   return batch;

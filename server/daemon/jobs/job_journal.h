@@ -7,6 +7,7 @@
 // watcher who resumes after a crash never meets a sequence number twice with
 // different contents. Thread-safe.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -87,10 +88,12 @@ class JobJournal {
   void Unsubscribe(const std::string& job_id, const void* subscriber);
 
  private:
+  using Clocks = std::chrono::steady_clock;
   struct Sequences {
     int64_t queued = 0;
     int64_t durable = 0;
     bool finished = false;  // Its end is queued.
+    bool is_cell = false;   // Of a sweep, which has others under way.
   };
   struct Entry {
     JobUpdate update;
@@ -107,7 +110,9 @@ class JobJournal {
   // Calls those of the job for whom there are news.
   void TellSubscribers(const std::string& job_id);
 
-  bool Push(Entry& entry, bool urgent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // To be written together with what comes until `after_most` from now.
+  bool Push(Entry& entry, Clocks::duration after_most)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Number(const std::string& job_id, v1::JobEvent& event)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLoop();
@@ -132,8 +137,8 @@ class JobJournal {
   std::map<std::string, std::vector<Subscription>> subscriptions_
       ABSL_GUARDED_BY(mutex_);
   std::vector<Entry> queue_ ABSL_GUARDED_BY(mutex_);
-  // Somebody waits for what is queued.
-  bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
+  // When what is queued is written, if there is anything.
+  Clocks::time_point due_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // Of the last write.
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;  // The writer has ended.

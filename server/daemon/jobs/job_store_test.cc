@@ -1,6 +1,7 @@
 #include "server/daemon/jobs/job_store.h"
 
 #include <cstdio>
+#include <future>
 #include <string>
 
 #include "base/error.h"
@@ -278,6 +279,51 @@ TEST_F(JobStoreTest, JournalNumbersEventsWithoutGaps) {
   }
   EXPECT_EQ(store_->Get("a")->state(), v1::FAILED);
   EXPECT_TRUE(store_->GetReport("a", 0).ok());
+}
+
+// Its sweep goes on once they are durable, without anybody who asks for it.
+TEST_F(JobStoreTest, BeginningAndEndOfACellAreWrittenSoon) {
+  FakeClock clock;
+  const auto log = NewNullLogger();
+  JobJournal journal(*store_, clock, *log);
+  std::promise<absl::Status> created;
+  std::promise<absl::Status> finished;
+  const std::string cell = "sweep/j0123456789abcdef/7";
+  journal.Create(
+      NewJob("a", cell), v1::JobEvent(),
+      [&](const absl::Status& status) { created.set_value(status); });
+  EXPECT_TRUE(created.get_future().get().ok());
+  journal.Append("a", v1::JobEvent());
+  v1::Job job = NewJob("a", cell);
+  job.set_state(v1::FAILED);
+  journal.Finish(job, {}, v1::JobEvent(), [&](const absl::Status& status) {
+    finished.set_value(status);
+  });
+  EXPECT_TRUE(finished.get_future().get().ok());
+  EXPECT_EQ(store_->Get("a")->state(), v1::FAILED);
+  EXPECT_EQ(store_->Events("a", 0, 10)->size(), 3u);
+}
+
+// Those of one job in a row are one entry.
+TEST_F(JobStoreTest, EventsOfTwoJobsKeepTheirOrder) {
+  FakeClock clock;
+  const auto log = NewNullLogger();
+  JobJournal journal(*store_, clock, *log);
+  ASSERT_TRUE(Create("a").ok());
+  ASSERT_TRUE(Create("b").ok());
+  journal.Track("a", 1);
+  journal.Track("b", 1);
+  for (const char* const job : {"a", "a", "b", "a", "b", "b"}) {
+    journal.Append(job, v1::JobEvent());
+  }
+  journal.Flush();
+  for (const char* const job : {"a", "b"}) {
+    const auto events = store_->Events(job, 1, 10);
+    ASSERT_EQ(events->size(), 3u) << job;
+    for (int64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ((*events)[static_cast<size_t>(i)].sequence(), i + 2);
+    }
+  }
 }
 
 TEST_F(JobStoreTest, JournalSaysWhatIsDurable) {

@@ -51,7 +51,9 @@ struct JobStore::Row {
 };
 
 absl::Status JobStore::Fit(JobUpdate& update) {
-  if (blobs_ == nullptr || update.blobs.has_value()) return absl::OkStatus();
+  if (blobs_ == nullptr || update.blobs.has_value() || !update.has_job) {
+    return absl::OkStatus();
+  }
   EK_RETURN_IF_ERROR(SyncArtifacts(update.job, *blobs_));
   for (v1::Report& report : update.reports) {
     FitAnswer(report, *blobs_).IgnoreError();

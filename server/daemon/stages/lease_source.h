@@ -34,6 +34,8 @@ struct LeaseRequest {
     v1::WorkerRole role = v1::COMPILE_ROLE;
     v1::StageOptions options;
     std::vector<v1::BlobRef> inputs;  // As v1::DaemonMessage::Lease::Next's.
+    // Left out, with what follows, once the lease is not of class BATCH.
+    bool batch_only = false;
   };
 
   LeaseOwner owner;   // The first who wanted it; the best class of all.

@@ -28,6 +28,16 @@ std::optional<UnclaimedStages::Cost> UnclaimedStages::Take(
   return cost;
 }
 
+void KnownWork::Note(const std::string& work, double cpu_seconds) {
+  seconds_.Erase(work);
+  seconds_.Put(work, std::make_shared<const double>(cpu_seconds), /*bytes=*/1);
+}
+
+bool KnownWork::IsShort(const std::string& work) {
+  const std::shared_ptr<const double> seconds = seconds_.Get(work);
+  return seconds != nullptr && *seconds <= kShortCpuSeconds;
+}
+
 bool HasAllInputs(const StageCall& call) {
   return std::all_of(
       call.inputs.begin(), call.inputs.end(),

@@ -5,14 +5,17 @@
 // asked for them (docs/design/0032-chains-of-stages.md). Thread-compatible.
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "absl/time/time.h"
+#include "base/sized_lru.h"
 #include "server/job_context.h"
 
 namespace edgekiln::server {
@@ -43,6 +46,23 @@ class UnclaimedStages {
   const size_t limit_;
   std::unordered_map<std::string, Stage> stages_;
   std::list<std::string> keys_;  // The oldest first.
+};
+
+// How long work took that goes with chains only where it is short
+// (StageCall::work), of the last `limit` that were executed.
+class KnownWork {
+ public:
+  // Of one stage of a chain that others wait for.
+  static constexpr double kShortCpuSeconds = 0.1;
+
+  explicit KnownWork(int64_t limit) : seconds_(limit) {}
+
+  void Note(const std::string& work, double cpu_seconds);
+  // False if it is not known.
+  bool IsShort(const std::string& work);
+
+ private:
+  SizedLru<std::string, std::shared_ptr<const double>> seconds_;
 };
 
 // Whether each of a stage's inputs is known, so that it has a key.

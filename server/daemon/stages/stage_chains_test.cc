@@ -41,6 +41,18 @@ TEST(UnclaimedStagesTest, WhatIsAddedAgainAfterItWasTakenIsYoung) {
   EXPECT_TRUE(stages.Take("a").has_value());
 }
 
+TEST(KnownWorkTest, WhatTookLittleLastIsShort) {
+  KnownWork works(2);
+  EXPECT_FALSE(works.IsShort("a"));
+  works.Note("a", 1);
+  EXPECT_FALSE(works.IsShort("a"));
+  works.Note("a", KnownWork::kShortCpuSeconds);
+  EXPECT_TRUE(works.IsShort("a"));
+  works.Note("b", 0);
+  works.Note("c", 0);
+  EXPECT_FALSE(works.IsShort("a"));
+}
+
 class StageChainTest : public StageRunnerTest {
  protected:
   v1::BlobRef Blob(const std::string& role, const std::string& text) {
@@ -177,6 +189,38 @@ TEST_F(StageChainTest, TwoNetworksOfOneMachineHaveWholeChains) {
   ASSERT_EQ(leases_.requests.size(), 2u);
   EXPECT_EQ(leases_.requests[0].next.size(), 2u);
   EXPECT_EQ(leases_.requests[1].next.size(), 2u);
+}
+
+// One that may take long: chained where such work is known to be short, and
+// nobody of another class, or another job, waits for the rest.
+TEST_F(StageChainTest, LongWorkIsLeftOut) {
+  const auto count = [&](const std::string& program,
+                         const std::string& machine) {
+    StageCall call = Count(program, machine);
+    call.work = "work";
+    return call;
+  };
+  const auto chain = [&](const std::string& machine) {
+    StageCall call = Chain(machine);
+    call.next[1] = count("", machine);
+    return call;
+  };
+  const auto unknown = runner_->Start(chain("a"), {}, Of(v1::BATCH));
+  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
+  const auto first = runner_->Start(count("p", "a"), {}, Of(v1::BATCH));
+  leases_.End(2, Made("report", "report", 0.01));
+  ASSERT_TRUE(first->Wait().ok());
+  const auto known = runner_->Start(chain("b"), {}, Of(v1::BATCH));
+  ASSERT_EQ(leases_.requests.back().next.size(), 2u);
+  EXPECT_FALSE(leases_.requests.back().next[0].batch_only);
+  EXPECT_TRUE(leases_.requests.back().next[1].batch_only);
+  const auto watched = runner_->Start(chain("c"), {}, Of(v1::INTERACTIVE));
+  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
+  // What a chain tells of it counts as well: here it took three seconds.
+  leases_.End(3, AllMade());
+  ASSERT_TRUE(known->Wait().ok());
+  const auto after = runner_->Start(chain("d"), {}, Of(v1::BATCH));
+  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
 }
 
 TEST_F(StageChainTest, AResultThatIsThereIsNotReplaced) {

@@ -344,27 +344,35 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
     if (!status.ok()) outcome = std::move(status);
   }
   std::vector<LeaseOutcome> next;
+  bool is_final = false;
   if (outcome.ok()) {
     next = std::exchange(outcome->next, {});
-    if (!IsOverWorkerLimit(outcome->result.error())) {
-      Store(flight->call, flight->key, outcome->result);
-    }
+    is_final = !IsOverWorkerLimit(outcome->result.error());
+    if (is_final) SetReadVersion(flight->call, outcome->result);
   } else if (!absl::IsCancelled(outcome.status())) {
     if (absl::Status lost = FindLostInput(*flight); !lost.ok()) {
       outcome = std::move(lost);
     }
   }
   const Landed landed(std::move(outcome));
+  if (is_final) {
+    Store(flight->call, flight->key, landed);
+    NoteWork(flight->call, landed);
+  }
   // Whoever goes on with the result finds what was executed with it.
   OnNextDone(*flight, landed, std::move(next));
   Land(flight, landed, How::kExecuted);
 }
 
-void StageRunner::Store(const StageCall& call, const std::string& key,
-                        v1::StageResult& result) {
+void StageRunner::SetReadVersion(const StageCall& call,
+                                 v1::StageResult& result) const {
   result.set_read_version(versions_.Read(call.options.options_case(), result));
+}
+
+void StageRunner::Store(const StageCall& call, const std::string& key,
+                        const Landed& landed) {
   if (!IsStored(call)) return;
-  const absl::Status stored = results_.Put(key, result);
+  const absl::Status stored = results_.Put(key, **landed.result);
   // The result is right all the same; it will be computed again some day.
   if (!stored.ok()) log_.Error("storing a result: ", stored.message());
 }

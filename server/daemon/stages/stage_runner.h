@@ -7,6 +7,7 @@
 // limits of one worker (worker_limits.h): no key knows those, and a worker with
 // higher ones must get its chance. Thread-safe.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -113,6 +114,9 @@ class StageRunner {
                                   const std::string& key);
   bool IsAtHand(const StageCall& call, const std::string& key);
   void FindNext(const std::shared_ptr<Flight>& flight, LeaseRequest& request);
+  // Whether who waits for `head` hardly waits longer for the sake of `next`.
+  bool IsShortBehind(const Flight& head, const StageCall& next);
+  void NoteWork(const StageCall& call, const Landed& landed);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnLeased(const std::shared_ptr<Flight>& flight);
   void OnProgress(const std::shared_ptr<Flight>& flight,
@@ -123,8 +127,9 @@ class StageRunner {
               absl::StatusOr<LeaseOutcome> outcome);
   absl::Status CheckOutcome(const std::string& stage,
                             const LeaseOutcome& outcome);
+  void SetReadVersion(const StageCall& call, v1::StageResult& result) const;
   void Store(const StageCall& call, const std::string& key,
-             v1::StageResult& result);
+             const Landed& landed);
   // Deals with those that `head` was leased with.
   void OnNextDone(Flight& head, const Landed& landed,
                   std::vector<LeaseOutcome> outcomes);
@@ -157,6 +162,8 @@ class StageRunner {
   UnclaimedStages unclaimed_ ABSL_GUARDED_BY(mutex_){kMaxUnclaimed};
   static constexpr size_t kMaxChained = 4096;
   ChainedOnce chained_ ABSL_GUARDED_BY(mutex_){kMaxChained};
+  static constexpr int64_t kMaxKnownWork = 4096;
+  KnownWork known_work_ ABSL_GUARDED_BY(mutex_){kMaxKnownWork};
 };
 
 }  // namespace edgekiln::server

@@ -13,6 +13,19 @@
 
 namespace edgekiln::server {
 
+bool StageRunner::IsShortBehind(const Flight& head, const StageCall& next) {
+  if (next.work.empty()) return true;
+  MutexLock lock(mutex_);
+  return head.owner.job_class == v1::BATCH && head.tickets.size() <= 1 &&
+         known_work_.IsShort(next.work);
+}
+
+void StageRunner::NoteWork(const StageCall& call, const Landed& landed) {
+  if (call.work.empty() || landed->has_error()) return;
+  MutexLock lock(mutex_);
+  known_work_.Note(call.work, landed.cpu_seconds);
+}
+
 // Which of the stages that follow go with the lease. Those with a key have a
 // flight of their own, which others join.
 void StageRunner::FindNext(const std::shared_ptr<Flight>& flight,
@@ -20,6 +33,7 @@ void StageRunner::FindNext(const std::shared_ptr<Flight>& flight,
   bool some_left_out = false;
   bool some_open = false;
   for (StageCall& call : flight->call.next) {
+    if (!IsShortBehind(*flight, call)) break;
     const Stage stage = call.options.options_case();
     std::shared_ptr<Flight> next;
     if (!HasAllInputs(call)) {
@@ -52,7 +66,8 @@ void StageRunner::FindNext(const std::shared_ptr<Flight>& flight,
                             .stage = call.name,
                             .role = RoleOf(stage),
                             .options = call.options,
-                            .inputs = call.inputs});
+                            .inputs = call.inputs,
+                            .batch_only = !call.work.empty()});
     MutexLock lock(mutex_);
     flight->next.emplace_back(std::move(call), std::move(next));
   }
@@ -151,9 +166,11 @@ bool StageRunner::OnOneDone(StageCall call,
     MutexLock lock(mutex_);
     twice = flights_.count(*key) > 0;
   }
-  if (!twice) Store(call, *key, outcome.result);
+  if (!twice) SetReadVersion(call, outcome.result);
   const Landed& landed = all.emplace_back(std::move(outcome));
+  NoteWork(call, landed);
   if (twice) return true;
+  Store(call, *key, landed);
   if (flight != nullptr) {
     Land(flight, landed, How::kExecuted);
     return true;

@@ -41,11 +41,11 @@ absl::StatusOr<v1::HotSpots> HotSpotsOf(const simfarm::FirmwareProfile& profile,
 }
 
 // `timeline` is null unless it is wanted.
-absl::StatusOr<v1::SimReport> TimeOnly(const v1::Program& program,
+absl::StatusOr<v1::SimReport> TimeOnly(v1::Program program,
                                        const v1::Machine& machine,
                                        v1::Timeline* timeline) {
-  const absl::StatusOr<v1::SimReport> report =
-      simfarm::CountCycles(program, machine, WithSegments(), timeline);
+  const absl::StatusOr<v1::SimReport> report = simfarm::CountCycles(
+      std::move(program), machine, WithSegments(), timeline);
   if (!report.ok()) return SimulationError(report.status());
   return report;
 }
@@ -115,10 +115,10 @@ absl::StatusOr<v1::SimReport> Count(const v1::CountCyclesOptions& options,
   EK_ASSIGN_OR_RETURN(
       const auto machine,
       inputs.ParseOnce<v1::Machine>("machine", {"program", "machine"}));
-  EK_ASSIGN_OR_RETURN(const v1::Program program,
+  EK_ASSIGN_OR_RETURN(v1::Program program,
                       inputs.Parse<v1::Program>("program"));
   if (program.has_firmware()) return RunOnce(options, inputs, timeline);
-  return TimeOnly(program, *machine, timeline);
+  return TimeOnly(std::move(program), *machine, timeline);
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ absl::StatusOr<DecodedStream> DecodeStream(absl::string_view code,
                                            const v1::Machine::Engine& engine,
                                            const StreamContext& context) {
   EK_ASSIGN_OR_RETURN(target::IsaView isa,
-                      target::IsaView::Create(engine.isa()));
+                      target::IsaView::Borrow(engine.isa()));
   EK_ASSIGN_OR_RETURN(target::CommandTiming timing,
                       target::CommandTiming::Create(machine, engine));
   return Decoder(code, std::move(isa), std::move(timing), context).Decode();

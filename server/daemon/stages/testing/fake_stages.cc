@@ -424,6 +424,9 @@ class FakeStage {
         if (absl::StrContains(Input("machine"), "warns")) {
           result_.add_warnings("not all was compared");
         }
+        if (absl::StrContains(Input("machine"), "stalls")) {
+          return UserError("stalled");
+        }
         return Samples(/*wrong=*/1);
       case v1::StageOptions::kInterpret:
         if (options_.interpret().digest_tensors()) {
@@ -569,7 +572,10 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   }
   LeaseOutcome outcome;
   outcome.result = *std::move(result);
-  outcome.cpu_seconds = 0.5;
+  {
+    MutexLock lock(mutex_);
+    outcome.cpu_seconds = cpu_seconds_;
+  }
   if (!outcome.result.has_error()) ExecuteNext(request.next, outcome);
   callbacks.done(std::move(outcome));
   return id;
@@ -585,13 +591,14 @@ void FakeLeases::ExecuteNext(const std::vector<LeaseRequest::Next>& next,
       MutexLock lock(mutex_);
       if (!inputs.ok() || stage.stage == blocked_stage_) return;
       executed_.push_back(stage.stage);
+      chained_.push_back(stage.stage);
     }
     absl::StatusOr<v1::StageResult> result =
         RunFakeStage(stage.options, *inputs, blobs_);
     if (!result.ok()) return;
     LeaseOutcome& made = outcome.next.emplace_back();
     made.result = *std::move(result);
-    made.cpu_seconds = 0.5;
+    made.cpu_seconds = outcome.cpu_seconds;
     if (made.result.has_error()) return;
     before.push_back(&made.result);
   }
@@ -625,6 +632,19 @@ std::vector<std::string> FakeLeases::TakeExecuted() {
   out.swap(executed_);
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::vector<std::string> FakeLeases::TakeChained() {
+  MutexLock lock(mutex_);
+  std::vector<std::string> out;
+  out.swap(chained_);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void FakeLeases::SetCpuSeconds(double seconds) {
+  MutexLock lock(mutex_);
+  cpu_seconds_ = seconds;
 }
 
 bool FakeLeases::HasInput(const LeaseRequest& request,

@@ -8,10 +8,10 @@
 // Targets: "capabilities;machine", e.g. "conv;sram=64"; "capabilities"
 // containing "per tensor" need one scale for weights, "shifts" that an int8
 // model is quantized anew; "machine" containing "tiny" is a user error of tile,
-// "warns" a warning of every simulated chunk. A sweep's cells are models x
-// targets x recipes, of targets whose names are their texts; those that hold
-// "refused" are REFUSED.
-// Data: "samples=40", "labelled=40", "warns".
+// "warns" a warning of every simulated chunk, "stalls" a user error of those. A
+// sweep's cells are models x targets x recipes, of targets whose names are
+// their texts; those that hold "refused" are REFUSED. Data: "samples=40",
+// "labelled=40", "warns".
 
 #include <functional>
 #include <map>
@@ -53,6 +53,10 @@ class FakeLeases : public LeaseSource {
   int Leases();
   // Names of the stages executed, sorted; then forgets them.
   std::vector<std::string> TakeExecuted();
+  // The same of those that went with the lease of another one.
+  std::vector<std::string> TakeChained();
+  // CPU time of each stage from now on.
+  void SetCpuSeconds(double seconds);
   // By stage: what it was handed as "graph".
   std::multimap<std::string, std::string> GraphsRead();
   // Leases of this stage stay open until Cancel(): no worker takes them, or one
@@ -72,6 +76,8 @@ class FakeLeases : public LeaseSource {
   cache::BlobStore& blobs_;
   Mutex mutex_;
   std::vector<std::string> executed_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> chained_ ABSL_GUARDED_BY(mutex_);
+  double cpu_seconds_ ABSL_GUARDED_BY(mutex_) = 0.5;
   std::multimap<std::string, std::string> graphs_read_ ABSL_GUARDED_BY(mutex_);
   std::string blocked_stage_ ABSL_GUARDED_BY(mutex_);
   bool blocked_leased_ ABSL_GUARDED_BY(mutex_) = false;
