@@ -1,5 +1,6 @@
 #include "target/models/dla.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -76,15 +77,15 @@ absl::Status CheckAddresses(const v1::Machine& machine, int32_t engine) {
        {DlaRegister::kInAddr, DlaRegister::kIn2Addr, DlaRegister::kWeightAddr,
         DlaRegister::kTableAddr, DlaRegister::kOutAddr,
         DlaRegister::kDmaSramAddr}) {
-    EK_RETURN_IF_ERROR(check(reg, sram, bytes - 1));
+    EK_RETURN_IF_ERROR(check(reg, sram, std::max<uint64_t>(bytes, 1) - 1));
   }
   for (const DlaRegister reg :
        {DlaRegister::kDmaRowBytes, DlaRegister::kDmaRows}) {
     EK_RETURN_IF_ERROR(check(reg, sram, bytes));
   }
   const auto last = [](const v1::ResolvedMemory& memory) {
-    return memory.base_address() +
-           static_cast<uint64_t>(memory.capacity_bytes()) - 1;
+    const int64_t bytes = std::max<int64_t>(memory.capacity_bytes(), 1);
+    return memory.base_address() + static_cast<uint64_t>(bytes) - 1;
   };
   const v1::ResolvedMemory* highest = nullptr;
   for (const v1::ResolvedMemory& memory : machine.memories()) {

@@ -11,11 +11,6 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-// Commands that are scheduled for one layer.
-constexpr int64_t kMostCommands = 100'000;
-// Tilings that are looked at for one layer, without their buffers.
-constexpr int64_t kMostLookedAt = 1 << 15;
-
 class LayerTilings {
  public:
   LayerTilings(const Chip& chip, const Layer& layer, Cuts cuts, int64_t below,
@@ -249,15 +244,16 @@ std::optional<size_t> OnlyLayer(const SubgraphInput& input) {
 absl::StatusOr<TimedPlan> SearchLayer(const Chip& chip,
                                       const SubgraphInput& input,
                                       const Cuts& cuts, TimedPlan plan,
-                                      Schedule& scratch) {
+                                      Schedule& scratch,
+                                      const LayerSearchLimits& limits) {
   const std::optional<size_t> only = OnlyLayer(input);
   if (!only) return plan;
   EK_ASSIGN_OR_RETURN(const BoundedTilings found,
                       TilingsOfLayer(chip, input.layers[*only], cuts,
-                                     plan.cycles, kMostLookedAt));
+                                     plan.cycles, limits.looked_at));
   int64_t commands = 0;
   for (const BoundedTiling& next : found.tilings) {
-    if (next.least_cycles >= plan.cycles || commands >= kMostCommands) break;
+    if (next.least_cycles >= plan.cycles || commands >= limits.commands) break;
     SubgraphPlan tried = plan.plan;
     tried.tilings[*only] = next.tiling;
     tried.strict = next.strict;

@@ -40,14 +40,22 @@ absl::StatusOr<BoundedTilings> TilingsOfLayer(const Chip& chip,
 // The only layer that computes anything; empty if there are several.
 std::optional<size_t> OnlyLayer(const SubgraphInput& input);
 
+// What is spent on one layer at most.
+struct LayerSearchLimits {
+  int64_t commands = 100'000;  // That are scheduled.
+  // Tilings that are looked at, without their buffers.
+  int64_t looked_at = 1 << 15;
+};
+
 // The fastest plan of OnlyLayer(), or `plan` if none is faster: the tilings
 // above are timed with each way to run loads ahead, until none that is left can
-// be faster, or a number of commands was scheduled that small layers do not
-// reach. The schedule is left in `scratch`, whose memory it takes.
+// be faster, or the limits are reached, as small layers do not. The schedule is
+// left in `scratch`, whose memory it takes.
 absl::StatusOr<TimedPlan> SearchLayer(const Chip& chip,
                                       const SubgraphInput& input,
                                       const Cuts& cuts, TimedPlan plan,
-                                      Schedule& scratch);
+                                      Schedule& scratch,
+                                      const LayerSearchLimits& limits = {});
 
 }  // namespace edgekiln::compiler::dla
 

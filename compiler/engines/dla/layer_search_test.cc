@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -70,7 +71,8 @@ std::optional<int64_t> BruteForce(const Chip& chip, const SubgraphInput& input,
 }
 
 // Rows x columns x output x input channels x order of the tiles x whole input x
-// buffers of each operand x how far loads run ahead.
+// buffers of each operand x how far loads run ahead. Of the larger layers some
+// reach the limits, without which none is left.
 TEST(LayerSearchTest, NoPlanOfASmallLayerIsFaster) {
   const int most_layers = TryMore() ? 500 : 50;
   const size_t most_tilings = TryMore() ? 10'000 : 2'000;
@@ -79,6 +81,7 @@ TEST(LayerSearchTest, NoPlanOfASmallLayerIsFaster) {
   graph.tensors.resize(3);
   graph.ops.resize(1);
   int layers = 0;
+  int limited = 0;
   for (int round = 0; layers < most_layers; ++round) {
     const SubgraphInput input = RandomLayer(rng, graph);
     const Chip chip = RandomChip(rng, round, input.layers[0]);
@@ -89,12 +92,26 @@ TEST(LayerSearchTest, NoPlanOfASmallLayerIsFaster) {
     ASSERT_TRUE(plan.ok()) << plan.status();
     const std::optional<int64_t> best = BruteForce(chip, input, tilings);
     ASSERT_TRUE(best.has_value());
-    EXPECT_EQ(plan->cycles, *best)
+    int64_t cycles = plan->cycles;
+    if (TryMore() && cycles > *best) {
+      ++limited;
+      Schedule scratch;
+      TimedPlan found;
+      found.plan = EmptyPlan(input);
+      found.cycles = cycles;
+      const auto searched = SearchLayer(
+          chip, input, {}, std::move(found), scratch,
+          {.commands = int64_t{1} << 40, .looked_at = int64_t{1} << 40});
+      ASSERT_TRUE(searched.ok()) << searched.status();
+      cycles = searched->cycles;
+    }
+    EXPECT_EQ(cycles, *best)
         << "round " << round << ", " << NameOf(input.layers[0]) << ", "
         << chip.sram_bytes() << " bytes, " << tilings.size() << " tilings";
     EXPECT_LE(plan->bound_cycles, *best)
         << "round " << round << ", " << NameOf(input.layers[0]);
   }
+  EXPECT_LE(limited, most_layers / 50);
 }
 
 TEST(LayerSearchTest, NoStreamTakesLessThanItsTilingsBound) {
