@@ -68,14 +68,10 @@ class FitChecker {
     // The rest lies in RAM unless it fits engines' memory; input and output of
     // a foldable transpose count once.
     EK_ASSIGN_OR_RETURN(const std::vector<bool> folds, MayFold());
+    EK_ASSIGN_OR_RETURN(const std::vector<bool> whole, WholeTensors());
     std::vector<bool> movable(graph_.tensors.size(), false);
-    for (const Op& op : graph_.ops) {
-      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
-        for (const TensorId tensor : *tensors) {
-          if (tensor == kNoTensor || IsConstant(tensor)) continue;
-          movable[storage_[tensor]] = !certain[storage_[tensor]];
-        }
-      }
+    for (size_t t = 0; t < movable.size(); ++t) {
+      movable[t] = whole[t] && !certain[t];
     }
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       if (!folds[i]) continue;
@@ -200,14 +196,39 @@ class FitChecker {
   }
 
   // Whether the op runs, or may run, on such an engine.
-  absl::StatusOr<bool> HostDriven(int32_t engine) const {
+  absl::StatusOr<bool> MayRunWhere(bool (EngineBackend::*has)() const,
+                                   int32_t engine) const {
     for (int32_t e = 0; e < machine_.engines_size(); ++e) {
       if (e != engine && engine != kUndecided) continue;
       EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                           FindBackend(machine_, e));
-      if (backend->HostDriven()) return true;
+      if ((backend->*has)()) return true;
     }
     return false;
+  }
+  absl::StatusOr<bool> HostDriven(int32_t engine) const {
+    return MayRunWhere(&EngineBackend::HostDriven, engine);
+  }
+
+  // By place of a tensor that is no constant: whether an op makes or reads all
+  // of it at once.
+  absl::StatusOr<std::vector<bool>> WholeTensors() const {
+    std::vector<bool> whole(graph_.tensors.size(), false);
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      if (IsReshape(op)) continue;
+      EK_ASSIGN_OR_RETURN(
+          const bool in_pieces,
+          MayRunWhere(&EngineBackend::ComputesInPieces, engines_[i]));
+      if (in_pieces) continue;
+      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+        for (const TensorId tensor : *tensors) {
+          if (tensor == kNoTensor || IsConstant(tensor)) continue;
+          whole[storage_[tensor]] = true;
+        }
+      }
+    }
+    return whole;
   }
 
   // By op: transposes on the host that may be folded into moves of engines.

@@ -20,10 +20,11 @@ namespace edgekiln::compiler {
 //
 // What compiles is never refused: needs are lower bounds, which hold whether
 // inputs and outputs become integers or stay real, wherever engines keep
-// tensors, and whatever calibration finds. (One exception: a layer at a mask
-// stays float, on the host, where no SRAM limits it.) An accepted model may
-// still turn out not to fit. Too little memory of one engine is no error if
-// another engine takes the op, or with PAYING, where the host runs it.
+// tensors and in whatever pieces, and whatever calibration finds. (One
+// exception: a layer at a mask stays float, on the host, where no SRAM limits
+// it.) An accepted model may still turn out not to fit. Too little memory of
+// one engine is no error if another engine takes the op, or with PAYING, where
+// the host runs it.
 absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
                        const v1::Machine& machine, v1::Offload offload);
 

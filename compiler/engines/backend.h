@@ -137,6 +137,10 @@ class EngineBackend {
   // and buffers, regions are single ops. Otherwise the engine runs streams.
   virtual bool HostDriven() const { return false; }
 
+  // Neighbouring layers may take turns, piece by piece (depth-first): what is
+  // between them is nowhere as a whole.
+  virtual bool ComputesInPieces() const { return false; }
+
   // How `tensor`, an operand of the region's op or a reshape of one, lies whole
   // in the engine's memory: a resident border. Its extents are those of the
   // tensor that owns the storage. The layout is canonical: layouts that place

@@ -63,6 +63,8 @@ absl::Status CheckDense(const Region& region, const Budget::Border& border,
 
 class DlaBackend final : public EngineBackend {
  public:
+  bool ComputesInPieces() const override { return true; }
+
   absl::Status CheckSmallest(const Graph& graph,
                              const std::vector<int32_t>& ops,
                              const v1::Machine& machine,
