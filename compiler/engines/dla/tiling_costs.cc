@@ -181,24 +181,31 @@ absl::StatusOr<int64_t> TilingCosts::SummingCycles(
   return sum + requantizing;
 }
 
-absl::StatusOr<int64_t> TilingCosts::SummingCycles(
-    const Candidate& candidate) const {
+template <typename CyclesOfTile>
+absl::StatusOr<int64_t> TilingCosts::SumOverTiles(
+    const Candidate& candidate, const CyclesOfTile& cycles_of) const {
   int64_t sum = 0;
   for (const TilesOfSize& row : SizesOf(rows_[candidate.rows])) {
     for (const TilesOfSize& column : SizesOf(columns_[candidate.columns])) {
       for (const TilesOfSize& channel :
            SizesOf(channels_[candidate.channels])) {
         EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                            SummingCycles({.rows = row.size,
-                                           .columns = column.size,
-                                           .channels = channel.size,
-                                           .inputs = 0},
-                                          inputs_[candidate.inputs]));
+                            cycles_of({.rows = row.size,
+                                       .columns = column.size,
+                                       .channels = channel.size,
+                                       .inputs = 0}));
         sum += cycles * row.count * column.count * channel.count;
       }
     }
   }
   return sum;
+}
+
+absl::StatusOr<int64_t> TilingCosts::SummingCycles(
+    const Candidate& candidate) const {
+  return SumOverTiles(candidate, [&](const Shape& tile) {
+    return SummingCycles(tile, inputs_[candidate.inputs]);
+  });
 }
 
 absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
@@ -208,21 +215,10 @@ absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
   key = key * inputs_.size() + candidate.inputs;
   const auto [it, is_new] = compute_cycles_.try_emplace(key, 0);
   if (!is_new) return it->second;
-  int64_t sum = 0;
-  for (const TilesOfSize& row : SizesOf(rows_[candidate.rows])) {
-    for (const TilesOfSize& column : SizesOf(columns_[candidate.columns])) {
-      for (const TilesOfSize& channel :
-           SizesOf(channels_[candidate.channels])) {
-        EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                            TileCycles({.rows = row.size,
-                                        .columns = column.size,
-                                        .channels = channel.size,
-                                        .inputs = 0},
-                                       candidate.inputs));
-        sum += cycles * row.count * column.count * channel.count;
-      }
-    }
-  }
+  EK_ASSIGN_OR_RETURN(const int64_t sum,
+                      SumOverTiles(candidate, [&](const Shape& tile) {
+                        return TileCycles(tile, candidate.inputs);
+                      }));
   compute_cycles_[key] = sum;
   return sum;
 }

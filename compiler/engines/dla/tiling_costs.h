@@ -134,6 +134,10 @@ class TilingCosts {
   // Of the commands for one tile over `inputs` input channels; more than one
   // where the layer is computed by channel.
   absl::StatusOr<int64_t> StepCycles(const Shape& shape) const;
+  // Over all tiles of the candidate: `cycles_of` their Shape, inputs left out.
+  template <typename CyclesOfTile>
+  absl::StatusOr<int64_t> SumOverTiles(const Candidate& candidate,
+                                       const CyclesOfTile& cycles_of) const;
   // Of a tile's steps, with what adds and requantizes their sums.
   absl::StatusOr<int64_t> TileCycles(const Shape& pixels,
                                      size_t input_cut) const;
