@@ -1,6 +1,8 @@
 // Compiled with -mavx2 (ops/CMakeLists.txt); empty on other machines.
 #if defined(__AVX2__)
 
+#include <immintrin.h>
+
 #include "ops/depthwise_block.h"
 
 namespace edgekiln::ops {

@@ -1,6 +1,8 @@
 // Compiled with -mavx512bw (ops/CMakeLists.txt); empty on other machines.
 #if defined(__AVX512BW__)
 
+#include <immintrin.h>
+
 #include "ops/depthwise_block.h"
 
 namespace edgekiln::ops {

@@ -48,7 +48,9 @@ v1::Window2d RandomWindow(TestRandom& random) {
 Problem RandomConvolution(TestRandom& random, int64_t multiplier) {
   Problem p;
   const int64_t kh = random.Int(1, 3), kw = random.Int(1, 4);
-  const int64_t channels = random.Int(1, 20);
+  // Depthwise kernels take several vectors of channels at once.
+  const bool many = multiplier == 1 && random.Int(0, 1) == 0;
+  const int64_t channels = many ? random.Int(60, 140) : random.Int(1, 20);
   const int64_t out =
       multiplier > 0 ? channels * multiplier : random.Int(1, 37);
   p.x = {random.Int(1, 2), random.Int(5, 9), random.Int(7, 10), channels};

@@ -4,8 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <limits>
+
+#include "compiler/quantize/value_kernels.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 constexpr int64_t kPositions = 4096;
 // Pictures differ more than their positions do.
 constexpr int64_t kMostStep = 3;
-constexpr size_t kAbreast = 4;  // Channels.
-using Doubles [[gnu::vector_size(kAbreast * sizeof(double))]] = double;
-using Floats [[gnu::vector_size(kAbreast * sizeof(float))]] = float;
-using Truths [[gnu::vector_size(kAbreast * sizeof(double))]] = int64_t;
 constexpr int kRounds = 3;
 constexpr double kErrors = 2;
 
@@ -57,75 +54,14 @@ void BiasCorrection::AddSums(int64_t first, int64_t count,
                              absl::Span<const double> more) {
   for (int64_t row = 0; row < count; ++row) {
     if (!Takes(first + row)) continue;
+    const size_t size = ours_.size();
+    ours_.resize(size + static_cast<size_t>(channels_));
+    float* const to = ours_.data() + size;
+    const int32_t* const from = values + row * channels_;
     for (int64_t c = 0; c < channels_; ++c) {
-      const double sum = values[row * channels_ + c] * steps[c];
-      ours_.push_back(static_cast<float>(more.empty() ? sum : sum - more[c]));
+      const double sum = from[c] * steps[c];
+      to[c] = static_cast<float>(more.empty() ? sum : sum - more[c]);
     }
-  }
-}
-
-// A few channels side by side, whose totals stay in registers; without
-// branches, which follow no pattern.
-template <bool kSquares>
-void BiasCorrection::AddRows(const Rows& rows, size_t c,
-                             absl::Span<const double> shifts,
-                             Totals& totals) const {
-  const auto load = [](auto& to, const auto* from) {
-    std::memcpy(&to, from, sizeof(to));
-  };
-  Doubles shift, errors, differences, squares, counts;
-  load(shift, shifts.data() + c);
-  load(errors, totals.errors.data() + c);
-  load(differences, totals.differences.data() + c);
-  load(squares, totals.squares.data() + c);
-  load(counts, totals.counts.data() + c);
-  const double high = high_;
-  for (size_t row = 0; row < rows.count; ++row) {
-    const double low = rows.low[row];
-    Floats real_row, our_row;
-    load(real_row, rows.real + row * channels_ + c);
-    load(our_row, rows.ours + row * channels_ + c);
-    const Doubles real = __builtin_convertvector(real_row, Doubles);
-    const Doubles ours = __builtin_convertvector(our_row, Doubles) + shift;
-    const Doubles real_raised = real < low ? Doubles{} + low : real;
-    const Doubles ours_raised = ours < low ? Doubles{} + low : ours;
-    const Doubles error =
-        (real_raised > high ? Doubles{} + high : real_raised) -
-        (ours_raised > high ? Doubles{} + high : ours_raised);
-    errors += error * error;
-    const Truths shut =
-        ((real <= low) & (ours <= low)) | ((real >= high) & (ours >= high));
-    const Doubles difference = shut ? Doubles{} : real - ours;
-    differences += difference;
-    if constexpr (kSquares) squares += difference * difference;
-    counts += shut ? Doubles{} : Doubles{} + 1.0;
-  }
-  const auto store = [&](std::vector<double>& to, const auto& from) {
-    std::memcpy(to.data() + c, &from, sizeof(from));
-  };
-  store(totals.errors, errors);
-  store(totals.differences, differences);
-  store(totals.squares, squares);
-  store(totals.counts, counts);
-}
-
-// The same for one channel.
-void BiasCorrection::AddRowsOf(size_t c, const Rows& rows, double shift,
-                               Totals& totals) const {
-  for (size_t row = 0; row < rows.count; ++row) {
-    const double low = rows.low[row];
-    const double real = rows.real[row * channels_ + c];
-    const double ours = rows.ours[row * channels_ + c] + shift;
-    const double error = std::min(std::max(real, low), high_) -
-                         std::min(std::max(ours, low), high_);
-    totals.errors[c] += error * error;
-    if ((real <= low && ours <= low) || (real >= high_ && ours >= high_)) {
-      continue;
-    }
-    const double difference = real - ours;
-    totals.differences[c] += difference;
-    totals.squares[c] += difference * difference;
-    totals.counts[c] += 1;
   }
 }
 
@@ -133,9 +69,13 @@ void BiasCorrection::AddRowsOf(size_t c, const Rows& rows, double shift,
 // clamp; of differences before it, their squares (for the largest scores) and
 // their number where not both values are on the same side of it.
 BiasCorrection::Totals BiasCorrection::TotalsWith(
-    absl::Span<const double> shift) const {
+    absl::Span<const double> shift, ops::CpuPath cpu_path) const {
   const std::vector<double> none(shift.size(), 0);
   Totals totals = {none, none, none, none};
+  const ClampedTotals sums = {shift.data(), totals.errors.data(),
+                              totals.differences.data(), totals.squares.data(),
+                              totals.counts.data()};
+  const ValueKernels& kernels = ValueKernelsFor(cpu_path);
   const bool looks_at_largest = std::isfinite(below_largest_);
   const size_t channels = shift.size();
   constexpr size_t kRows = 64;  // At a time, to stay in the nearest cache.
@@ -143,35 +83,30 @@ BiasCorrection::Totals BiasCorrection::TotalsWith(
   low.fill(low_);
   const size_t all = real_.size() / std::max<size_t>(channels, 1);
   for (size_t first = 0; first < all; first += kRows) {
-    const Rows rows = {real_.data() + first * channels,
-                       ours_.data() + first * channels, low.data(),
-                       std::min(kRows, all - first)};
-    for (size_t i = 0; i < rows.count && looks_at_largest; ++i) {
+    const ClampedRows rows = {real_.data() + first * channels,
+                              ours_.data() + first * channels,
+                              low.data(),
+                              high_,
+                              std::min(kRows, all - first),
+                              channels};
+    for (size_t i = 0; i < rows.rows && looks_at_largest; ++i) {
       const float* row = rows.real + i * channels;
       low[i] = std::max(
           low_, *std::max_element(row, row + channels) - below_largest_);
     }
-    size_t c = 0;
-    for (; c + kAbreast <= channels; c += kAbreast) {
-      if (looks_at_largest) {
-        AddRows<true>(rows, c, shift, totals);
-      } else {
-        AddRows<false>(rows, c, shift, totals);
-      }
-    }
-    for (; c < channels; ++c) AddRowsOf(c, rows, shift[c], totals);
+    kernels.add_clamped(rows, looks_at_largest, sums);
   }
   return totals;
 }
 
-std::vector<double> BiasCorrection::Missing() const {
+std::vector<double> BiasCorrection::Missing(ops::CpuPath cpu_path) const {
   const auto channels = static_cast<size_t>(channels_);
   std::vector<double> best(channels, 0);
   std::vector<double> least(channels, std::numeric_limits<double>::infinity());
   std::vector<double> shift(channels, 0);
   std::vector<double> chance(channels, 0);  // Square of a standard error.
   for (int round = 0; round <= kRounds; ++round) {
-    const Totals totals = TotalsWith(shift);
+    const Totals totals = TotalsWith(shift, cpu_path);
     for (size_t c = 0; c < channels; ++c) {
       if (totals.errors[c] < least[c]) {
         least[c] = totals.errors[c];

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
 
@@ -43,8 +44,9 @@ class BiasCorrection {
   // By channel, in real values: what makes the clamped results differ less; 0
   // where nothing does. Few scores count before a softmax: there, a mean that
   // may be chance is shrunk (James and Stein, "Estimation with Quadratic Loss",
-  // 1961), to 0 below two standard errors.
-  std::vector<double> Missing() const;
+  // 1961), to 0 below two standard errors. The same bits with every `cpu_path`.
+  std::vector<double> Missing(
+      ops::CpuPath cpu_path = ops::CpuPath::kAuto) const;
 
  private:
   // Whether the row is looked at.
@@ -55,20 +57,8 @@ class BiasCorrection {
     std::vector<double> squares;
     std::vector<double> counts;
   };
-  // Some of the rows looked at, with what the clamp cuts off below.
-  struct Rows {
-    const float* real;
-    const float* ours;
-    const double* low;  // By row.
-    size_t count;
-  };
-  // Of some channels from `c` on.
-  template <bool kSquares>
-  void AddRows(const Rows& rows, size_t c, absl::Span<const double> shifts,
-               Totals& totals) const;
-  void AddRowsOf(size_t c, const Rows& rows, double shift,
-                 Totals& totals) const;
-  Totals TotalsWith(absl::Span<const double> shift) const;
+  Totals TotalsWith(absl::Span<const double> shift,
+                    ops::CpuPath cpu_path) const;
   const int64_t channels_;
   const int64_t stride_;
   const double below_largest_;

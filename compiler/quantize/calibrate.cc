@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -26,8 +27,12 @@ constexpr double kMomentum = 0.1;
 constexpr int64_t kCounted = 1 << 19;
 constexpr size_t kTurn = 7919;
 
+using TensorRange = v1::CalibrationStatistics::TensorRange;
+
 // Everything seen of one tensor.
 struct Observed {
+  // If set, taken over; of the other fields, only `tensor` is used.
+  const TensorRange* known = nullptr;
   TensorId tensor = kNoTensor;
   bool is_input = false;
   bool any = false;
@@ -41,10 +46,28 @@ struct Observed {
 
 class Observer {
  public:
-  Observer(const Graph& graph, int64_t samples)
+  Observer(const Graph& graph, int64_t samples, ops::CpuPath cpu_path)
       : graph_(graph),
         samples_(samples),
+        cpu_path_(cpu_path),
         of_tensor_(graph.tensors.size(), -1) {}
+
+  // Those that `known` has, but for `changed` ones (by tensor), are taken from
+  // there.
+  void Take(const v1::CalibrationStatistics& known,
+            const std::vector<bool>& changed) {
+    std::map<absl::string_view, const TensorRange*> ranges;
+    for (const TensorRange& range : known.ranges()) {
+      ranges.emplace(range.tensor(), &range);
+    }
+    for (Observed& one : observed_) {
+      if (changed[one.tensor]) continue;
+      const auto found = ranges.find(graph_.tensors[one.tensor].name);
+      if (found == ranges.end()) continue;
+      one.known = found->second;
+      of_tensor_[one.tensor] = -1;
+    }
+  }
 
   // INVALID_ARGUMENT for a graph that is quantized.
   absl::Status Prepare() {
@@ -69,14 +92,19 @@ class Observer {
       one.histogram = Histogram();
       return absl::OkStatus();
     }
-    one.histogram.Add(Counted(values, graph_.tensors[id], one.turn++));
+    one.histogram.Add(Counted(values, graph_.tensors[id], one.turn++),
+                      cpu_path_);
     return absl::OkStatus();
   }
 
   v1::CalibrationStatistics Statistics() const {
     v1::CalibrationStatistics statistics;
     for (const Observed& one : observed_) {
-      auto& range = *statistics.add_ranges();
+      TensorRange& range = *statistics.add_ranges();
+      if (one.known != nullptr) {
+        range = *one.known;
+        continue;
+      }
       range.set_tensor(graph_.tensors[one.tensor].name);
       range.set_min(one.min);
       range.set_max(one.max);
@@ -109,7 +137,7 @@ class Observer {
 
   // Infinities are what masks are made of; in the data they are a mistake.
   absl::Status SeeExtremes(absl::Span<const float> values, Observed& one) {
-    const auto [low, high, numbers] = ExtremesOf(values);
+    const auto [low, high, numbers] = ExtremesOf(values, cpu_path_);
     const bool infinite = !std::isfinite(low) || !std::isfinite(high);
     if (one.is_input && numbers && !infinite &&
         std::max(-low, high) >= kBeyondScales) {
@@ -152,34 +180,71 @@ class Observer {
     while (std::gcd(static_cast<int64_t>(step), tensor.shape.back()) != 1) {
       ++step;
     }
-    some_.clear();
     // Each sample begins elsewhere.
     const size_t first = static_cast<size_t>(turn) * kTurn % step;
-    for (size_t i = first; i < values.size(); i += step)
-      some_.push_back(values[i]);
-    return some_;
+    some_.resize(values.size() / step + 1);
+    size_t count = 0;
+    for (size_t i = first; i < values.size(); i += step) {
+      some_[count++] = values[i];
+    }
+    return absl::MakeConstSpan(some_).first(count);
   }
 
   const Graph& graph_;
   const int64_t samples_;
+  const ops::CpuPath cpu_path_;
   std::vector<int32_t> of_tensor_;  // Index into observed_; -1: not looked at.
   std::vector<Observed> observed_;
   std::vector<float> some_;
 };
 
-}  // namespace
-
-absl::StatusOr<v1::CalibrationStatistics> Calibrate(
-    const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
-    const CalibrationProgress& progress, ops::CpuPath cpu_path) {
-  EK_ASSIGN_OR_RETURN(const CalibrationSamples samples,
-                      CalibrationSamples::Create(float_graph, chunks));
-  if (samples.size() == 0) {
-    return InvalidCalibration("no samples", "calibration data",
-                              "at least one sample", "give calibration data");
+bool IsSameOp(const Graph& graph, const Op& op, const Graph& before,
+              const Op& was) {
+  if (op.inputs.size() != was.inputs.size() || op.outputs != was.outputs ||
+      op.attributes.SerializeAsString() != was.attributes.SerializeAsString()) {
+    return false;
   }
-  Observer observer(float_graph, samples.size());
-  EK_RETURN_IF_ERROR(observer.Prepare());
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] == kNoTensor || was.inputs[i] == kNoTensor) {
+      if (op.inputs[i] != was.inputs[i]) return false;
+      continue;
+    }
+    const Tensor& input = graph.tensors[op.inputs[i]];
+    const Tensor& old = before.tensors[was.inputs[i]];
+    if (input.is_constant() != old.is_constant()) return false;
+    const bool same = input.is_constant()
+                          ? input.shape == old.shape &&
+                                (input.data->data() == old.data->data() ||
+                                 *input.data == *old.data)
+                          : op.inputs[i] == was.inputs[i];
+    if (!same) return false;
+  }
+  return true;
+}
+
+// Activations whose values may differ from those of `before`, by tensor.
+std::vector<bool> ChangedTensors(const Graph& graph, const Graph& before) {
+  if (graph.ops.size() != before.ops.size() || !graph.states.empty()) {
+    return std::vector<bool>(graph.tensors.size(), true);
+  }
+  std::vector<bool> changed(graph.tensors.size(), false);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i];
+    const bool reads_changed = std::any_of(
+        op.inputs.begin(), op.inputs.end(),
+        [&](TensorId id) { return id != kNoTensor && changed[id]; });
+    if (!reads_changed && IsSameOp(graph, op, before, before.ops[i])) continue;
+    for (const TensorId id : op.outputs) {
+      if (id != kNoTensor) changed[id] = true;
+    }
+  }
+  return changed;
+}
+
+absl::StatusOr<v1::CalibrationStatistics> Observe(
+    const Graph& float_graph, const CalibrationSamples& samples,
+    Observer& observer, const CalibrationProgress& progress,
+    ops::CpuPath cpu_path) {
   const auto after_op =
       [&](int32_t op,
           absl::Span<const absl::string_view> outputs) -> absl::Status {
@@ -212,6 +277,37 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
   v1::CalibrationStatistics statistics = observer.Statistics();
   statistics.set_samples(samples.size());
   return statistics;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CalibrationStatistics> Calibrate(
+    const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
+    const CalibrationProgress& progress, ops::CpuPath cpu_path) {
+  EK_ASSIGN_OR_RETURN(const CalibrationSamples samples,
+                      CalibrationSamples::Create(float_graph, chunks));
+  if (samples.size() == 0) {
+    return InvalidCalibration("no samples", "calibration data",
+                              "at least one sample", "give calibration data");
+  }
+  Observer observer(float_graph, samples.size(), cpu_path);
+  EK_RETURN_IF_ERROR(observer.Prepare());
+  return Observe(float_graph, samples, observer, progress, cpu_path);
+}
+
+absl::StatusOr<v1::CalibrationStatistics> Recalibrate(
+    const Graph& float_graph, const Graph& before,
+    const v1::CalibrationStatistics& known, absl::Span<const v1::Chunk> chunks,
+    ops::CpuPath cpu_path) {
+  EK_ASSIGN_OR_RETURN(const CalibrationSamples samples,
+                      CalibrationSamples::Create(float_graph, chunks));
+  if (samples.size() != known.samples()) {
+    return Calibrate(float_graph, chunks, nullptr, cpu_path);
+  }
+  Observer observer(float_graph, samples.size(), cpu_path);
+  EK_RETURN_IF_ERROR(observer.Prepare());
+  observer.Take(known, ChangedTensors(float_graph, before));
+  return Observe(float_graph, samples, observer, nullptr, cpu_path);
 }
 
 }  // namespace edgekiln::compiler

@@ -40,6 +40,14 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const CalibrationProgress& progress = nullptr,
     ops::CpuPath cpu_path = ops::CpuPath::kAuto);
 
+// The same of a graph that differs in constants and attributes from `before`,
+// of which `known` are the statistics on the same samples. Only tensors that
+// depend on what differs are looked at.
+absl::StatusOr<v1::CalibrationStatistics> Recalibrate(
+    const Graph& float_graph, const Graph& before,
+    const v1::CalibrationStatistics& known, absl::Span<const v1::Chunk> chunks,
+    ops::CpuPath cpu_path = ops::CpuPath::kAuto);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_QUANTIZE_CALIBRATE_H_

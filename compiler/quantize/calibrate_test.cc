@@ -1,5 +1,6 @@
 #include "compiler/quantize/calibrate.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -121,6 +122,79 @@ TEST(CalibrateTest, EveryCpuPathSeesTheSame) {
     const auto statistics = Calibrate(*graph, chunks, nullptr, path);
     ASSERT_TRUE(statistics.ok()) << statistics.status();
     EXPECT_EQ(statistics->SerializeAsString(), want->SerializeAsString());
+  }
+}
+
+constexpr char kTwoLayers[] = R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [1, -1, 2, 1]
+%v : float32[1,2] = constant [1, 0.5]
+%h : float32[1,2] = fully_connected(%x, %w) id h
+%g : float32[1,2] = clip(%h) {clamp {min 0}} id g
+%y : float32[1,1] = fully_connected(%g, %v) id y
+%z : float32[1,2] = clip(%x) {clamp {min 0}} id z
+return %y, %z
+)";
+
+// A mark shows whose ranges were taken over.
+TEST(RecalibrateTest, LooksAtWhatDependsOnTheChange) {
+  absl::StatusOr<Graph> before = ParseGraph(kTwoLayers);
+  ASSERT_TRUE(before.ok()) << before.status();
+  const std::vector<v1::Chunk> chunks = {
+      ChunkOf({1, 2, 3, 4, -5, 1, 0.5f, 0}, 4)};
+  absl::StatusOr<v1::CalibrationStatistics> known = Calibrate(*before, chunks);
+  ASSERT_TRUE(known.ok()) << known.status();
+  constexpr float kMark = -77;
+  for (auto& range : *known->mutable_ranges()) range.set_average_min(kMark);
+  struct {
+    const char* op;
+    bool attributes;  // Or a constant.
+    std::vector<std::string> looked_at;
+  } const cases[] = {{"y", false, {"y"}},
+                     {"h", false, {"h", "g", "y"}},
+                     {"g", true, {"g", "y"}},
+                     {"", false, {}}};
+  for (const auto& one : cases) {
+    Graph changed = *before;
+    for (Op& op : changed.ops) {
+      if (op.id != one.op) continue;
+      if (one.attributes) {
+        op.attributes.mutable_clip()->mutable_clamp()->set_max(1);
+        continue;
+      }
+      Tensor weights = changed.tensors[op.inputs[1]];
+      const std::vector<float> values(weights.num_elements(), 0.75f);
+      weights.name += "2";
+      weights.data =
+          ConstantData(std::string(reinterpret_cast<const char*>(values.data()),
+                                   values.size() * sizeof(float)));
+      op.inputs[1] = static_cast<TensorId>(changed.tensors.size());
+      changed.tensors.push_back(weights);
+    }
+    const auto got = Recalibrate(changed, *before, *known, chunks);
+    const auto want = Calibrate(changed, chunks);
+    ASSERT_TRUE(got.ok() && want.ok()) << got.status() << want.status();
+    EXPECT_EQ(got->samples(), 4);
+    ASSERT_EQ(got->ranges_size(), want->ranges_size());
+    for (int i = 0; i < got->ranges_size(); ++i) {
+      const std::string& name = want->ranges(i).tensor();
+      const bool looked_at =
+          std::find(one.looked_at.begin(), one.looked_at.end(), name) !=
+          one.looked_at.end();
+      EXPECT_EQ(got->ranges(i).average_min() != kMark, looked_at)
+          << one.op << " " << name;
+      v1::CalibrationStatistics::TensorRange range = got->ranges(i);
+      if (!looked_at) range.set_average_min(want->ranges(i).average_min());
+      EXPECT_EQ(range.SerializeAsString(), want->ranges(i).SerializeAsString())
+          << one.op << " " << name;
+    }
+  }
+  // Of other samples nothing is taken over.
+  known->set_samples(3);
+  const auto anew = Recalibrate(*before, *before, *known, chunks);
+  ASSERT_TRUE(anew.ok());
+  for (const auto& range : anew->ranges()) {
+    EXPECT_NE(range.average_min(), kMark);
   }
 }
 

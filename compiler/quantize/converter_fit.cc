@@ -144,8 +144,10 @@ v1::Converter ConverterWithoutSamples(const ConvertedLayer& layer,
   return Integers(layer, chosen, lines);
 }
 
-ConverterFit::ConverterFit(ConvertedLayer layer, int64_t rows)
-    : layer_(std::move(layer)),
+ConverterFit::ConverterFit(ConvertedLayer layer, int64_t rows,
+                           ops::CpuPath cpu_path)
+    : kernels_(ValueKernelsFor(cpu_path)),
+      layer_(std::move(layer)),
       channels_(static_cast<int64_t>(layer_.steps.size())),
       stride_(StrideOf(rows, channels_)) {}
 
@@ -196,35 +198,6 @@ struct ConverterFit::Moments {
   std::vector<double> products;
 };
 
-// Without branches, which follow no pattern: channels are added up abreast.
-void ConverterFit::AddRow(const float* real_row, const int32_t* code_row,
-                          absl::Span<const double> scales,
-                          absl::Span<const double> offsets,
-                          Moments& moments) const {
-  const double low = layer_.range.min;
-  const double high = layer_.range.max;
-  const double least = 2 * low - high - 1;
-  const double most = 2 * high - low + 1;
-  double* const count = moments.count.data();
-  double* const codes = moments.codes.data();
-  double* const reals = moments.reals.data();
-  double* const squares = moments.squares.data();
-  double* const products = moments.products.data();
-  for (size_t c = 0; c < scales.size(); ++c) {
-    const double code = code_row[c];
-    const double real =
-        std::min(std::max(static_cast<double>(real_row[c]), least), most);
-    const double ours = scales[c] * code + offsets[c];
-    const bool shut =
-        ((real <= low) & (ours <= low)) | ((real >= high) & (ours >= high));
-    count[c] += shut ? 0.0 : 1.0;
-    codes[c] += shut ? 0.0 : code;
-    reals[c] += shut ? 0.0 : real;
-    squares[c] += shut ? 0.0 : code * code;
-    products[c] += shut ? 0.0 : code * real;
-  }
-}
-
 // One round of least squares over the results that the clamp lets through,
 // whether as they are or as `lines` have them.
 void ConverterFit::Regress(absl::Span<const float> real,
@@ -237,8 +210,20 @@ void ConverterFit::Regress(absl::Span<const float> real,
     offsets.push_back(line.offset);
   }
   Moments moments(lines.size());
-  for (size_t i = 0; i < codes.size(); i += lines.size()) {
-    AddRow(real.data() + i, codes.data() + i, scales, offsets, moments);
+  const CodeTotals totals = {scales.data(),          offsets.data(),
+                             moments.count.data(),   moments.codes.data(),
+                             moments.reals.data(),   moments.squares.data(),
+                             moments.products.data()};
+  constexpr size_t kRows = 64;  // At a time, to stay in the nearest cache.
+  const size_t channels = lines.size();
+  const size_t rows = codes.size() / std::max<size_t>(channels, 1);
+  for (size_t first = 0; first < rows; first += kRows) {
+    kernels_.add_codes(
+        {real.data() + first * channels, codes.data() + first * channels,
+         static_cast<double>(layer_.range.min),
+         static_cast<double>(layer_.range.max), std::min(kRows, rows - first),
+         channels},
+        totals);
   }
   for (size_t c = 0; c < lines.size(); ++c) {
     const double count = moments.count[c];

@@ -6,8 +6,10 @@
 
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/quantize/value_kernels.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "ops/cpu_path.h"
 #include "ops/quantized_parameters.h"
 
 // The numbers of an OpAttributes.converter (docs/numerics.md, 3.20) for a layer
@@ -53,7 +55,8 @@ v1::Converter ConverterWithoutSamples(const ConvertedLayer& layer,
 class ConverterFit {
  public:
   // `rows` positions in all, of one value per channel each.
-  ConverterFit(ConvertedLayer layer, int64_t rows);
+  ConverterFit(ConvertedLayer layer, int64_t rows,
+               ops::CpuPath cpu_path = ops::CpuPath::kAuto);
 
   // Real results before the clamp, of rows first .. first + count - 1; in
   // order, all of them.
@@ -79,14 +82,12 @@ class ConverterFit {
   Fitted FitGain(int32_t gain, absl::Span<const float> real,
                  absl::Span<const int32_t> sums) const;
   struct Moments;
-  void AddRow(const float* real_row, const int32_t* code_row,
-              absl::Span<const double> scales, absl::Span<const double> offsets,
-              Moments& moments) const;
   void Regress(absl::Span<const float> real, const std::vector<int32_t>& codes,
                absl::Span<CodeLine> lines) const;
   double ErrorOf(const v1::Converter& converter, absl::Span<const float> real,
                  const std::vector<int32_t>& codes) const;
 
+  const ValueKernels& kernels_;
   const ConvertedLayer layer_;
   const int64_t channels_;
   const int64_t stride_;

@@ -12,6 +12,7 @@
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/activation_range.h"
 #include "compiler/quantize/channel_spaces.h"
+#include "compiler/quantize/extremes.h"
 #include "compiler/quantize/histogram.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_weights.h"
@@ -55,11 +56,12 @@ void Divide(const Factors& factors, float* values, int64_t count) {
 class Equalization {
  public:
   Equalization(const std::vector<v1::LayerScheme>& schemes, ScaleRules rules,
-               Graph& graph)
+               ops::CpuPath cpu_path, Graph& graph)
       : graph_(graph),
         trial_(graph),
         schemes_(schemes),
         rules_(rules),
+        cpu_path_(cpu_path),
         outputs_(graph),
         integer_(graph.ops.size(), true),
         quantizations_(graph, integer_, rules) {
@@ -83,13 +85,12 @@ class Equalization {
     return count < kFewestSamples ? 0 : count;
   }
 
-  absl::StatusOr<bool> Run(const CalibrationSamples& samples,
-                           ops::CpuPath cpu_path) {
+  absl::StatusOr<bool> Run(const CalibrationSamples& samples) {
     std::vector<TensorId> kept = outputs_.tensors();
     for (const ChannelSpace& space : spaces_) {
       kept.insert(kept.end(), space.tensors.begin(), space.tensors.end());
     }
-    SampleBatch batch(trial_, samples.size(), cpu_path, kept);
+    SampleBatch batch(trial_, samples.size(), cpu_path_, kept);
     EK_RETURN_IF_ERROR(batch.SetInputs(samples));
     std::vector<SampleBatch> at;  // After the last producer of each space.
     for (int32_t i = 0; i <= outputs_.last_op(); ++i) {
@@ -99,6 +100,7 @@ class Equalization {
         if (space.producers.back() == i) at.push_back(batch);
       }
     }
+    soft_ = outputs_.SoftValuesOf(batch);
     std::sort(spaces_.begin(), spaces_.end(),
               [](const ChannelSpace& a, const ChannelSpace& b) {
                 return a.producers.back() < b.producers.back();
@@ -208,11 +210,11 @@ class Equalization {
             reinterpret_cast<const float*>(whole.value(tensor, sample));
         scaled.assign(values, values + count);
         Divide(factors, scaled.data(), count);
-        for (const float value : scaled) {
-          low = std::min(low, value);
-          high = std::max(high, value);
-        }
-        histogram.Add(scaled);
+        if (scaled.empty()) continue;
+        const Extremes extremes = ExtremesOf(scaled, cpu_path_);
+        low = std::min(low, extremes.low);
+        high = std::max(high, extremes.high);
+        histogram.Add(scaled, cpu_path_);
       }
       range.set_min(low);
       range.set_max(high);
@@ -284,7 +286,7 @@ class Equalization {
       }
       fork.Release(i);
     }
-    return outputs_.Of(whole, fork);
+    return outputs_.Of(whole, soft_, fork);
   }
 
   // The least error with `factors`.
@@ -345,7 +347,9 @@ class Equalization {
   Graph trial_;
   const std::vector<v1::LayerScheme>& schemes_;
   const ScaleRules rules_;
+  const ops::CpuPath cpu_path_;
   const OutputError outputs_;
+  OutputError::SoftValues soft_;      // Of all samples.
   std::vector<ChannelSpace> spaces_;  // By their last producers, once run.
   const std::vector<bool> integer_;
   const TensorQuantizations quantizations_;
@@ -358,10 +362,10 @@ absl::StatusOr<bool> EqualizeActivations(
     ScaleRules rules, ops::CpuPath cpu_path, Graph& graph) {
   // Rounding to 16 bits is no loss that a pool could make worse.
   if (rules.activations == v1::INT16) return false;
-  Equalization equalization(schemes, rules, graph);
+  Equalization equalization(schemes, rules, cpu_path, graph);
   samples.Limit(equalization.SamplesToTake(samples.size()));
   if (samples.size() == 0) return false;
-  return equalization.Run(samples, cpu_path);
+  return equalization.Run(samples);
 }
 
 }  // namespace edgekiln::compiler

@@ -12,7 +12,7 @@
 
 namespace edgekiln::compiler {
 
-// Evens out the ranges of the channels of activations, which share one scale:
+// Equalizes the ranges of the channels of activations, which share one scale:
 // each space of channels (channel_spaces.h) is divided by factors that come
 // from the largest values of its channels. The network computes the same, up to
 // the rounding of floats.

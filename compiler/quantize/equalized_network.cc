@@ -23,7 +23,7 @@ std::vector<bool> PerTensor(const std::vector<v1::LayerScheme>& schemes) {
 }  // namespace
 
 absl::StatusOr<std::optional<EqualizedNetwork>> EqualizeNetwork(
-    const Graph& graph, const v1::CalibrationStatistics& statistics,
+    const Graph& graph, const GivenStatistics& given,
     const v1::QuantizeOptions& options,
     const std::vector<v1::LayerScheme>& schemes,
     const CalibrationSamples& samples, absl::Span<const v1::Chunk> chunks,
@@ -33,19 +33,22 @@ absl::StatusOr<std::optional<EqualizedNetwork>> EqualizeNetwork(
   Graph equalized = graph;  // Constants stay shared.
   const TensorFactors factors = FitLimits(rules, equalized);
   if (samples.size() > 0) {
-    const bool changed = Equalize(equalized, PerTensor(schemes));
+    const bool weights = Equalize(equalized, PerTensor(schemes));
     EK_ASSIGN_OR_RETURN(
-        const bool evened,
+        const bool activations,
         EqualizeActivations(schemes, samples, rules, cpu_path, equalized));
-    if (changed || evened) {
-      EK_ASSIGN_OR_RETURN(v1::CalibrationStatistics calibrated,
-                          Calibrate(equalized, chunks, nullptr, cpu_path));
+    if (weights || activations) {
+      EK_ASSIGN_OR_RETURN(
+          v1::CalibrationStatistics calibrated,
+          given.measured ? Recalibrate(equalized, graph, given.statistics,
+                                       chunks, cpu_path)
+                         : Calibrate(equalized, chunks, nullptr, cpu_path));
       return EqualizedNetwork{std::move(equalized), std::move(calibrated)};
     }
   }
   if (factors.empty()) return std::nullopt;
   return EqualizedNetwork{std::move(equalized),
-                          Multiplied(statistics, factors)};
+                          Multiplied(given.statistics, factors)};
 }
 
 void SetFittedLimits(const v1::QuantizeOptions& options, Graph& graph) {

@@ -16,19 +16,25 @@
 
 namespace edgekiln::compiler {
 
-// A float network whose channels were evened out, calibrated anew.
+// A float network whose channels were equalized, and its calibration.
 struct EqualizedNetwork {
   Graph graph;
   v1::CalibrationStatistics statistics;
 };
 
+// Of a network before that.
+struct GivenStatistics {
+  const v1::CalibrationStatistics& statistics;
+  bool measured = true;  // By Calibrate(); false: changed since then.
+};
+
 // Fits upper limits to scales (limits.h). With `samples`, then equalizes
 // weights that share a scale (equalize.h), and activations by some of the
 // samples (equalize_activations.h), after which the network is calibrated by
-// all `chunks`. `schemes`: by op; `statistics`: of the graph. Nothing if the
-// network stays as it is, or options.config.equalization is OFF.
+// all `chunks`. `schemes`: by op; `given`: of the graph and the same chunks.
+// Nothing if the network stays as it is, or options.config.equalization is OFF.
 absl::StatusOr<std::optional<EqualizedNetwork>> EqualizeNetwork(
-    const Graph& graph, const v1::CalibrationStatistics& statistics,
+    const Graph& graph, const GivenStatistics& given,
     const v1::QuantizeOptions& options,
     const std::vector<v1::LayerScheme>& schemes,
     const CalibrationSamples& samples, absl::Span<const v1::Chunk> chunks,

@@ -2,6 +2,7 @@
 #define EK_COMPILER_QUANTIZE_EXTREMES_H_
 
 #include "absl/types/span.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
 
@@ -11,8 +12,9 @@ struct Extremes {
   bool numbers = true;  // None is NaN; otherwise the bounds mean nothing.
 };
 
-// Of at least one value.
-Extremes ExtremesOf(absl::Span<const float> values);
+// Of at least one value. A bound of 0 is never -0.
+Extremes ExtremesOf(absl::Span<const float> values,
+                    ops::CpuPath cpu_path = ops::CpuPath::kAuto);
 
 }  // namespace edgekiln::compiler
 

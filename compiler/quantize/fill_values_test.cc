@@ -1,28 +1,21 @@
 #include "compiler/quantize/fill_values.h"
 
-#include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "compiler/ir/text.h"
+#include "compiler/quantize/testing/ranges.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-using Ranges = std::map<std::string, std::pair<float, float>>;
-
+// With a histogram of one value each.
 v1::CalibrationStatistics Statistics(const Ranges& ranges) {
-  v1::CalibrationStatistics statistics;
-  for (const auto& [tensor, range] : ranges) {
-    auto* one = statistics.add_ranges();
-    one->set_tensor(tensor);
-    one->set_min(range.first);
-    one->set_max(range.second);
-    // One value.
-    one->mutable_histogram()->set_width_exponent(0);
-    one->mutable_histogram()->add_positive(1);
+  v1::CalibrationStatistics statistics = StatisticsOf(ranges);
+  for (auto& one : *statistics.mutable_ranges()) {
+    one.mutable_histogram()->set_width_exponent(0);
+    one.mutable_histogram()->add_positive(1);
   }
   return statistics;
 }

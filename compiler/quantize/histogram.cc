@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/quantize/extremes.h"
+#include "compiler/quantize/value_kernels.h"
 
 namespace edgekiln::compiler {
 
@@ -19,6 +19,12 @@ void Histogram::Counts::Set(int bin, uint64_t count) {
   if (count >> 32 != 0) high[bin] = count >> 32;
 }
 
+// No sum exceeds 32 bits.
+void Histogram::Counts::HalveLow() {
+  for (int i = 0; i < kBins / 2; ++i) low[i] = low[2 * i] + low[2 * i + 1];
+  std::fill(low.begin() + kBins / 2, low.end(), 0);
+}
+
 void Histogram::Widen(double magnitude) {
   if (empty_) {
     // Nothing to merge: tens of doublings at once.
@@ -28,6 +34,10 @@ void Histogram::Widen(double magnitude) {
   while (magnitude >= std::ldexp(kBins, exponent_)) {
     for (Counts* counts : {positive_.get(), negative_.get()}) {
       if (counts == nullptr) continue;
+      if (counts->high.empty() && counted_values_ <= kFewCounted) {
+        counts->HalveLow();
+        continue;
+      }
       for (int i = 0; i < kBins; ++i) {
         const bool merged = i < kBins / 2;
         counts->Set(i,
@@ -38,24 +48,25 @@ void Histogram::Widen(double magnitude) {
   }
 }
 
-void Histogram::Add(absl::Span<const float> values) {
+void Histogram::Add(absl::Span<const float> values, ops::CpuPath cpu_path) {
   if (!counted_ && few_.size() + values.size() <= kFewValues) {
     few_.insert(few_.end(), values.begin(), values.end());
     return;
   }
   if (!counted_) {
     counted_ = true;
-    Count(few_);
+    Count(few_, cpu_path);
     few_ = {};
   }
-  Count(values);
+  Count(values, cpu_path);
 }
 
-void Histogram::Count(absl::Span<const float> values) {
+void Histogram::Count(absl::Span<const float> values, ops::CpuPath cpu_path) {
+  const ValueKernels& kernels = ValueKernelsFor(cpu_path);
   float largest = 0;
   float smallest = 0;
   if (!values.empty()) {
-    const Extremes extremes = ExtremesOf(values);
+    const Extremes extremes = kernels.extremes(values.data(), values.size());
     largest = std::max(largest, extremes.high);
     smallest = std::min(smallest, extremes.low);
   }
@@ -72,37 +83,48 @@ void Histogram::Count(absl::Span<const float> values) {
   std::array<int32_t, kPart> bins;
   for (size_t first = 0; first < values.size(); first += kPart) {
     const size_t size = std::min(kPart, values.size() - first);
-    for (size_t i = 0; i < size; ++i) {
-      const float value = values[first + i];
-      bins[i] = static_cast<int32_t>(std::abs(value) * per_width) +
-                (value < 0 ? kBins : 0);
-    }
+    kernels.bins(values.data() + first, size, per_width, kBins, bins.data());
     CountBins(absl::MakeConstSpan(bins.data(), size));
   }
 }
 
 // Below kBins: positive values.
 void Histogram::CountBins(absl::Span<const int32_t> bins) {
-  // Two tables by turns, as most values of many tensors are 0 and an increment
-  // would wait for the one before it.
-  std::array<std::array<uint16_t, 2 * kBins>, 2> counts;
   constexpr size_t kMany = 512;
-  if (bins.size() >= kMany) {
-    counts = {};
-    for (size_t i = 0; i < bins.size(); ++i) ++counts[i % 2][bins[i]];
-    for (int i = 0; i < kBins; ++i) {
-      positive_->Add(i, uint32_t{counts[0][i]} + counts[1][i]);
-    }
-    for (int i = 0; i < kBins && negative_ != nullptr; ++i) {
-      negative_->Add(i, uint32_t{counts[0][kBins + i]} + counts[1][kBins + i]);
+  counted_values_ += static_cast<int64_t>(bins.size());
+  if (bins.size() < kMany) {
+    for (const int32_t bin : bins) {
+      if (bin < kBins) {
+        positive_->Add(bin, 1);
+      } else {
+        negative_->Add(bin - kBins, 1);
+      }
     }
     return;
   }
-  for (const int32_t bin : bins) {
-    if (bin < kBins) {
-      positive_->Add(bin, 1);
+  // Tables by turns, as most values of many tensors are 0 and an increment
+  // would wait for the one before it.
+  constexpr size_t kTables = 4;
+  std::array<std::array<uint16_t, 2 * kBins>, kTables> counts;
+  const int used = negative_ == nullptr ? kBins : 2 * kBins;
+  for (auto& table : counts) std::fill_n(table.begin(), used, 0);
+  size_t i = 0;
+  for (; i + kTables <= bins.size(); i += kTables) {
+    for (size_t t = 0; t < kTables; ++t) ++counts[t][bins[i + t]];
+  }
+  for (; i < bins.size(); ++i) ++counts[0][bins[i]];
+  for (int first = 0; first < used; first += kBins) {
+    Counts& to = first == 0 ? *positive_ : *negative_;
+    std::array<uint16_t, kBins> sums;  // Of 8192 at most.
+    for (int bin = 0; bin < kBins; ++bin) {
+      const int at = first + bin;
+      sums[bin] = static_cast<uint16_t>(counts[0][at] + counts[1][at] +
+                                        counts[2][at] + counts[3][at]);
+    }
+    if (counted_values_ <= kFewCounted) {
+      for (int bin = 0; bin < kBins; ++bin) to.low[bin] += sums[bin];
     } else {
-      negative_->Add(bin - kBins, 1);
+      for (int bin = 0; bin < kBins; ++bin) to.Add(bin, sums[bin]);
     }
   }
 }
@@ -111,7 +133,7 @@ v1::CalibrationStatistics::Histogram Histogram::ToProto() const {
   if (!counted_ && !few_.empty()) {
     Histogram counted;
     counted.counted_ = true;
-    counted.Count(few_);
+    counted.Count(few_, ops::CpuPath::kAuto);
     return counted.ToProto();
   }
   v1::CalibrationStatistics::Histogram proto;

@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
 
@@ -25,8 +26,9 @@ class Histogram {
   // Readers of a message believe in so many empty bins in a row.
   static constexpr uint64_t kMostEmpty = 1 << 20;
 
-  // Finite values only.
-  void Add(absl::Span<const float> values);
+  // Finite values only. The same counts with every `cpu_path`.
+  void Add(absl::Span<const float> values,
+           ops::CpuPath cpu_path = ops::CpuPath::kAuto);
 
   v1::CalibrationStatistics::Histogram ToProto() const;
 
@@ -42,17 +44,22 @@ class Histogram {
     }
     uint64_t Get(int bin) const;
     void Set(int bin, uint64_t count);
+    void HalveLow();
 
     std::array<uint32_t, kBins> low = {};
     std::map<int, uint64_t> high;
   };
 
-  void Count(absl::Span<const float> values);
+  // No count exceeds 32 bits before there are more values.
+  static constexpr int64_t kFewCounted = UINT32_MAX;
+
+  void Count(absl::Span<const float> values, ops::CpuPath cpu_path);
   void CountBins(absl::Span<const int32_t> bins);
   void Widen(double magnitude);
 
   std::vector<float> few_;  // Until they are counted.
   bool counted_ = false;
+  int64_t counted_values_ = 0;
   bool empty_ = true;                 // Nothing was counted yet.
   std::unique_ptr<Counts> positive_;  // Bin i: [i, i+1) * width; or null.
   std::unique_ptr<Counts> negative_;  // Of magnitudes; not 0.

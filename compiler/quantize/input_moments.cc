@@ -1,7 +1,9 @@
 #include "compiler/quantize/input_moments.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/types/span.h"
 #include "ops/gemm.h"
 
 namespace edgekiln::compiler {
@@ -36,7 +38,8 @@ struct Position {
   int64_t y = 0, x = 0;  // Of a window: its first element in the image.
 };
 
-// Reads the elements of patches. A position outside the input is -1.
+// Reads the elements of patches: what the channels of `group` see, of a
+// depthwise convolution perhaps several groups.
 class Patches {
  public:
   Patches(const Graph& graph, const Op& op, const ChannelGroup& group)
@@ -57,9 +60,10 @@ class Patches {
     out_h_ = out[1];
     out_w_ = out[2];
     if (depthwise) {
-      channels_ = 1;
-      first_channel_ =
-          group.first / op.attributes.depthwise_conv2d().depth_multiplier();
+      const int64_t multiplier =
+          op.attributes.depthwise_conv2d().depth_multiplier();
+      channels_ = group.channels / multiplier;
+      first_channel_ = group.first / multiplier;
     } else {
       channels_ = weights[3];
       first_channel_ = group.first / group.channels * channels_;
@@ -142,8 +146,8 @@ int8_t UpperByte(int16_t value) {
 // Sums of products of the rows of [size, count] int8 with each other, by the
 // matrix product of the reference. As the result is symmetric, only rows from a
 // group of columns on are multiplied with it.
-void MatrixProducts(const std::vector<int8_t>& rows, int64_t size,
-                    int64_t count, std::vector<int32_t>& sums) {
+void MatrixProducts(absl::Span<const int8_t> rows, int64_t size, int64_t count,
+                    std::vector<int32_t>& sums) {
   constexpr int64_t kPatches = 1024;  // At a time, to stay near the caches.
   constexpr int64_t kColumns = 4 * ops::kGemmColumns;
   const std::vector<int32_t> zero = {0};
@@ -176,7 +180,7 @@ void MatrixProducts(const std::vector<int8_t>& rows, int64_t size,
   }
 }
 
-std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
+std::vector<int32_t> Products(absl::Span<const int8_t> rows, int64_t size,
                               int64_t count) {
   std::vector<int32_t> sums(static_cast<size_t>(size * size), 0);
   if (size >= kSmall) {
@@ -199,7 +203,7 @@ std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
 
 // Of `rows`, the integers of a block's elements, less `offset` (of the zero
 // point) if not centred.
-std::vector<double> BlockMoments(const std::vector<int8_t>& rows, int64_t size,
+std::vector<double> BlockMoments(absl::Span<const int8_t> rows, int64_t size,
                                  int64_t count, int64_t depth, bool centred,
                                  double zero) {
   const std::vector<int32_t> sums = Products(rows, size, count);
@@ -294,18 +298,23 @@ int64_t MomentBytes(const Graph& graph, const Op& op) {
 
 namespace {
 
-InputMoments MomentsOfGroup(const SampleBatch& batch, const Op& op,
-                            const Patches& patches,
-                            const std::vector<Position>& positions,
-                            bool centred) {
+// What is added to uint8 to make them int8: moments do not depend on where the
+// zero lies.
+int32_t OffsetOf(const Tensor& input) {
+  return input.type == v1::UINT8 ? -128 : 0;
+}
+
+// Elements [first, first + size) of the patches there as rows of one element
+// each, [size, positions]; those of each of `groups`, whose elements take
+// turns, one behind the other.
+std::vector<int8_t> RowsOf(const SampleBatch& batch, const Op& op,
+                           const Patches& patches,
+                           const std::vector<Position>& positions,
+                           int64_t first, int64_t size, int64_t groups) {
   const Tensor& input = InputOf(batch.graph(), op);
   const int64_t depth = patches.depth();
   const int64_t count = std::ssize(positions);
-  // uint8 as int8: moments do not depend on where the zero lies.
-  const bool is_unsigned = input.type == v1::UINT8;
-  const int32_t offset = is_unsigned ? 128 : 0;
-  const int32_t zero = input.quantization->zero_point[0] - offset;
-  InputMoments result;
+  const int32_t zero = input.quantization->zero_point[0];
   // Some patches at a time, one behind the other, are turned into rows.
   constexpr int64_t kTurned = 16;
   std::vector<int8_t> some(static_cast<size_t>(kTurned * depth));
@@ -315,36 +324,86 @@ InputMoments MomentsOfGroup(const SampleBatch& batch, const Op& op,
       patches.Read(reinterpret_cast<const int16_t*>(values),
                    static_cast<int16_t>(zero), position,
                    [&](int64_t j, int16_t value) { to[j] = UpperByte(value); });
-    } else if (is_unsigned) {
-      patches.Read(reinterpret_cast<const uint8_t*>(values),
-                   static_cast<uint8_t>(zero + offset), position,
-                   [&](int64_t j, uint8_t value) {
-                     to[j] = static_cast<int8_t>(int32_t{value} - offset);
-                   });
+    } else if (input.type == v1::UINT8) {
+      patches.Read(
+          reinterpret_cast<const uint8_t*>(values), static_cast<uint8_t>(zero),
+          position, [&](int64_t j, uint8_t value) {
+            to[j] = static_cast<int8_t>(int32_t{value} + OffsetOf(input));
+          });
     } else {
       patches.Read(reinterpret_cast<const int8_t*>(values),
                    static_cast<int8_t>(zero), position,
                    [&](int64_t j, int8_t value) { to[j] = value; });
     }
   };
+  const int64_t of_group = size / groups;
+  std::vector<int8_t> rows(static_cast<size_t>(size * count));
+  for (int64_t k = 0; k < count; k += kTurned) {
+    const int64_t turned = std::min(kTurned, count - k);
+    for (int64_t t = 0; t < turned; ++t) {
+      read(positions[k + t], some.data() + t * depth);
+    }
+    for (int64_t j = 0; j < size; ++j) {
+      const int64_t row = j % groups * of_group + j / groups;
+      int8_t* to = rows.data() + row * count + k;
+      const int8_t* from = some.data() + first + j;
+      for (int64_t t = 0; t < turned; ++t) to[t] = from[t * depth];
+    }
+  }
+  return rows;
+}
+
+InputMoments MomentsOfGroup(const SampleBatch& batch, const Op& op,
+                            const Patches& patches,
+                            const std::vector<Position>& positions,
+                            bool centred) {
+  const Tensor& input = InputOf(batch.graph(), op);
+  const int32_t zero = input.quantization->zero_point[0] + OffsetOf(input);
+  const int64_t depth = patches.depth();
+  InputMoments result;
   for (int64_t first = 0; first < depth; first += kBlock) {
     const int64_t size = std::min(kBlock, depth - first);
-    std::vector<int8_t> rows(static_cast<size_t>(size * count));
-    for (int64_t k = 0; k < count; k += kTurned) {
-      const int64_t turned = std::min(kTurned, count - k);
-      for (int64_t t = 0; t < turned; ++t) {
-        read(positions[k + t], some.data() + t * depth);
-      }
-      for (int64_t j = 0; j < size; ++j) {
-        int8_t* to = rows.data() + j * count + k;
-        const int8_t* from = some.data() + first + j;
-        for (int64_t t = 0; t < turned; ++t) to[t] = from[t * depth];
-      }
-    }
-    result.blocks.push_back(
-        {first, size, BlockMoments(rows, size, count, depth, centred, zero)});
+    const std::vector<int8_t> rows =
+        RowsOf(batch, op, patches, positions, first, size, /*groups=*/1);
+    result.blocks.push_back({first, size,
+                             BlockMoments(rows, size, std::ssize(positions),
+                                          depth, centred, zero)});
   }
   return result;
+}
+
+// Channels of a depthwise convolution whose patches are read at once, as
+// neighbours lie side by side. Fewer if their elements exceed kBlock.
+constexpr int64_t kChannelsAtOnce = 64;
+
+// Of a depthwise convolution whose patches have `depth` elements, kBlock at
+// most, of each channel.
+void AddDepthwiseMoments(const SampleBatch& batch, const Op& op,
+                         absl::Span<const ChannelGroup> groups,
+                         const std::vector<Position>& positions, int64_t depth,
+                         bool centred, std::vector<InputMoments>& moments) {
+  const Tensor& input = InputOf(batch.graph(), op);
+  const int32_t zero = input.quantization->zero_point[0] + OffsetOf(input);
+  const int64_t count = std::ssize(positions);
+  const int64_t at_once =
+      std::clamp<int64_t>(kBlock / depth, 1, kChannelsAtOnce);
+  for (size_t at = 0; at < groups.size(); at += at_once) {
+    const auto some = groups.subspan(at, at_once);
+    const auto channels = std::ssize(some);
+    const Patches patches(batch.graph(), op,
+                          {some[0].first, channels * some[0].channels});
+    const std::vector<int8_t> rows =
+        RowsOf(batch, op, patches, positions, 0, patches.depth(), channels);
+    for (int64_t g = 0; g < channels; ++g) {
+      const auto of_group =
+          absl::MakeConstSpan(rows).subspan(g * depth * count, depth * count);
+      InputMoments result;
+      result.blocks.push_back(
+          {0, depth,
+           BlockMoments(of_group, depth, count, depth, centred, zero)});
+      moments.push_back(std::move(result));
+    }
+  }
 }
 
 }  // namespace
@@ -352,20 +411,26 @@ InputMoments MomentsOfGroup(const SampleBatch& batch, const Op& op,
 std::vector<InputMoments> MomentsOf(const SampleBatch& batch, const Op& op,
                                     bool centred) {
   std::vector<InputMoments> moments;
+  const std::vector<ChannelGroup> groups = ChannelGroupsOf(batch.graph(), op);
+  if (groups.empty()) return moments;
+  const Patches first(batch.graph(), op, groups[0]);
   std::vector<Position> positions;
-  for (const ChannelGroup& group : ChannelGroupsOf(batch.graph(), op)) {
+  const int64_t all = batch.samples() * first.rows();
+  const int64_t count = std::min(
+      {all, std::max(kFewestPatches, kPatchesPerElement * first.depth()),
+       kMostPatches});
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t row = Spread(k, count, all);
+    positions.push_back(
+        first.PositionOf(row / first.rows(), row % first.rows()));
+  }
+  if (op.attributes.has_depthwise_conv2d() && first.depth() <= kBlock) {
+    AddDepthwiseMoments(batch, op, groups, positions, first.depth(), centred,
+                        moments);
+    return moments;
+  }
+  for (const ChannelGroup& group : groups) {
     const Patches patches(batch.graph(), op, group);
-    if (positions.empty()) {
-      const int64_t all = batch.samples() * patches.rows();
-      const int64_t count = std::min(
-          {all, std::max(kFewestPatches, kPatchesPerElement * patches.depth()),
-           kMostPatches});
-      for (int64_t k = 0; k < count; ++k) {
-        const int64_t row = Spread(k, count, all);
-        positions.push_back(
-            patches.PositionOf(row / patches.rows(), row % patches.rows()));
-      }
-    }
     moments.push_back(MomentsOfGroup(batch, op, patches, positions, centred));
   }
   return moments;

@@ -88,6 +88,13 @@ return %y
 %y : int8[1,4,4,4] scale 1 zero 0 = depthwise_conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1 pad_top 1 pad_bottom 1 pad_left 1 pad_right 1} depth_multiplier 2} id y
 return %y
 )",
+    // More channels than are read at once.
+    R"(
+%x : uint8[1,2,3,70] scale 1 zero 7 = input
+%w : uint8[1,2,2,140] scale 1 zero 0 = constant splat 1
+%y : uint8[1,2,3,140] scale 1 zero 0 = depthwise_conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1 pad_top 1 pad_left 1} depth_multiplier 2} id y
+return %y
+)",
     R"(
 %x : int8[3,40] scale 1 zero 3 = input
 %w : int8[2,40] scale 1 zero 0 = constant splat 1

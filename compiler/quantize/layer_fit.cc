@@ -163,7 +163,7 @@ absl::Status LayerFit::FitConverter(int32_t real_index,
                        quantized_.tensors[op.inputs[0]].quantization->scale[0],
                        *quantized_.tensors[op.inputs[1]].quantization,
                        *result.quantization, bias),
-      rows * integers_.samples());
+      rows * integers_.samples(), options_.cpu_path);
   const std::vector<float>* const known =
       memo_ == nullptr ? nullptr : memo_->FindReals(real_index);
   if (known != nullptr) {
@@ -248,7 +248,7 @@ absl::Status LayerFit::CorrectBias(int32_t real_index, const Op& op,
   Tensor& bias = quantized_.tensors[op.inputs[2]];
   std::vector<int32_t> corrected(static_cast<size_t>(channels));
   std::memcpy(corrected.data(), bias.data->data(), bias.data->size());
-  const std::vector<double> missing = correction.Missing();
+  const std::vector<double> missing = correction.Missing(options_.cpu_path);
   for (size_t c = 0; c < corrected.size(); ++c) {
     std::vector<int8_t> integers;
     for (const int64_t i :

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/quantize/value_kernels.h"
 #include "ops/real_math.h"
 
 namespace edgekiln::compiler {
@@ -48,7 +49,25 @@ void AppendRealValues(const Tensor& type, const char* bytes,
 }
 
 void Noise::Add(int64_t count, const float* real, const Tensor& quantized,
-                const char* bytes) {
+                const char* bytes, ops::CpuPath cpu_path) {
+  const bool is_unsigned = quantized.type == v1::UINT8;
+  if (quantized.quantization && (quantized.type == v1::INT8 || is_unsigned)) {
+    const auto* values = reinterpret_cast<const int8_t*>(bytes);
+    double zero_point = quantized.quantization->zero_point[0];
+    std::vector<int8_t> shifted;
+    if (is_unsigned) {
+      // 128 less, as is the zero point.
+      shifted.assign(values, values + count);
+      for (int8_t& value : shifted) value = static_cast<int8_t>(value ^ -128);
+      values = shifted.data();
+      zero_point -= 128;
+    }
+    ValueKernelsFor(cpu_path).add_noise(
+        {real, values, static_cast<size_t>(count),
+         quantized.quantization->scale[0], zero_point},
+        &signal_, &noise_);
+    return;
+  }
   ForRealValues(count, quantized, bytes,
                 [&](int64_t i, double value) { AddPair(real[i], value); });
 }

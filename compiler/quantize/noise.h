@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
 
@@ -14,13 +15,13 @@ namespace edgekiln::compiler {
 void AppendRealValues(const Tensor& type, const char* bytes,
                       std::vector<float>& values);
 
-// How far quantized values are from real ones: sums of squares, in the order in
-// which values are added. Not thread-safe.
+// How far quantized values are from real ones: sums of squares, in an order
+// that only the calls decide. Not thread-safe.
 class Noise {
  public:
   // `quantized`: the type of `bytes`, FLOAT32 or integers with one scale.
   void Add(int64_t count, const float* real, const Tensor& quantized,
-           const char* bytes);
+           const char* bytes, ops::CpuPath cpu_path = ops::CpuPath::kAuto);
   void AddPair(double real, double quantized) {
     signal_ += real * real;
     noise_ += (real - quantized) * (real - quantized);

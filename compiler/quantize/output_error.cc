@@ -52,33 +52,54 @@ OutputError::OutputError(const Graph& graph) : graph_(graph) {
   }
 }
 
-double OutputError::OfSoftened(const Softened& output, const SampleBatch& real,
-                               const SampleBatch& changed) const {
+template <typename Take>
+void OutputError::SoftenSample(const Softened& output, const SampleBatch& batch,
+                               int64_t sample, const Take& take) const {
   const Tensor& tensor = graph_.tensors[output.scores];
   const auto classes = static_cast<size_t>(tensor.shape.back());
   const auto count = static_cast<size_t>(tensor.num_elements());
+  const char* scores = batch.value(output.scores, sample);
+  std::vector<double> row;
+  for (size_t first = 0; first < count; first += classes) {
+    Soften(reinterpret_cast<const float*>(scores) + first, classes,
+           output.beta / kSofter, row);
+    take(row);
+  }
+}
+
+OutputError::SoftValues OutputError::SoftValuesOf(
+    const SampleBatch& real) const {
+  SoftValues soft;
+  for (const Softened& output : softened_) {
+    std::vector<double>& values = soft.emplace_back();
+    for (int64_t sample = 0; sample < real.samples(); ++sample) {
+      SoftenSample(output, real, sample, [&](const std::vector<double>& row) {
+        values.insert(values.end(), row.begin(), row.end());
+      });
+    }
+  }
+  return soft;
+}
+
+double OutputError::OfSoftened(const Softened& output,
+                               const std::vector<double>& soft,
+                               const SampleBatch& changed) const {
   double signal = 0;
   double noise = 0;
-  std::vector<double> a;
-  std::vector<double> b;
+  const double* a = soft.data();
   for (int64_t sample = 0; sample < changed.samples(); ++sample) {
-    const char* from_real = real.value(output.scores, sample);
-    const char* from_changed = changed.value(output.scores, sample);
-    for (size_t row = 0; row < count; row += classes) {
-      Soften(reinterpret_cast<const float*>(from_real) + row, classes,
-             output.beta / kSofter, a);
-      Soften(reinterpret_cast<const float*>(from_changed) + row, classes,
-             output.beta / kSofter, b);
-      for (size_t c = 0; c < classes; ++c) {
-        signal += a[c] * a[c];
-        noise += (a[c] - b[c]) * (a[c] - b[c]);
+    SoftenSample(output, changed, sample, [&](const std::vector<double>& row) {
+      for (const double b : row) {
+        signal += *a * *a;
+        noise += (*a - b) * (*a - b);
+        ++a;
       }
-    }
+    });
   }
   return signal > 0 ? kSofter * kSofter * noise / signal : 0;
 }
 
-double OutputError::Of(const SampleBatch& real,
+double OutputError::Of(const SampleBatch& real, const SoftValues& soft,
                        const SampleBatch& changed) const {
   double error = 0;
   for (const TensorId output : tensors_) {
@@ -98,8 +119,8 @@ double OutputError::Of(const SampleBatch& real,
     }
     if (signal > 0) error += noise / signal;
   }
-  for (const Softened& output : softened_) {
-    error += OfSoftened(output, real, changed);
+  for (size_t i = 0; i < softened_.size(); ++i) {
+    error += OfSoftened(softened_[i], soft[i], changed);
   }
   // A logarithm of what was rounded to 0, say.
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();

@@ -26,16 +26,27 @@ class OutputError {
   // The last op that they need; -1: there are none.
   int32_t last_op() const { return last_; }
 
-  // Over the samples of `changed`, the first ones of `real`. Noise by signal,
-  // summed over tensors(); infinite if it is not a number.
-  double Of(const SampleBatch& real, const SampleBatch& changed) const;
+  // What softmaxes make of a quarter of the real scores: by such an output,
+  // values of all samples one behind the other.
+  using SoftValues = std::vector<std::vector<double>>;
+  SoftValues SoftValuesOf(const SampleBatch& real) const;
+
+  // Over the samples of `changed`, the first ones of `real`, of which `soft`
+  // are the SoftValuesOf(). Noise by signal, summed over tensors(); infinite if
+  // it is not a number.
+  double Of(const SampleBatch& real, const SoftValues& soft,
+            const SampleBatch& changed) const;
 
  private:
   struct Softened {
     TensorId scores = kNoTensor;
     double beta = 1;
   };
-  double OfSoftened(const Softened& output, const SampleBatch& real,
+  // Hands the values of each row of one sample to `take`.
+  template <typename Take>
+  void SoftenSample(const Softened& output, const SampleBatch& batch,
+                    int64_t sample, const Take& take) const;
+  double OfSoftened(const Softened& output, const std::vector<double>& soft,
                     const SampleBatch& changed) const;
 
   const Graph& graph_;

@@ -93,8 +93,8 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
       clipped ? clipped->statistics : inputs.statistics;
   EK_ASSIGN_OR_RETURN(
       const std::optional<EqualizedNetwork> equalized,
-      EqualizeNetwork(graph, statistics, options, schemes, samples,
-                      inputs.samples, inputs.cpu_path));
+      EqualizeNetwork(graph, {statistics, /*measured=*/!clipped}, options,
+                      schemes, samples, inputs.samples, inputs.cpu_path));
   EK_ASSIGN_OR_RETURN(
       QuantizedNetwork network,
       QuantizeEqualized(equalized ? equalized->graph : graph,

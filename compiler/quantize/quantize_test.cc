@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -14,24 +12,12 @@
 #include "absl/strings/str_join.h"
 #include "compiler/ir/text.h"
 #include "compiler/quantize/layer_constants.h"
+#include "compiler/quantize/testing/ranges.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-using Ranges = std::map<std::string, std::pair<float, float>>;
-
-v1::CalibrationStatistics Statistics(const Ranges& ranges) {
-  v1::CalibrationStatistics statistics;
-  for (const auto& [tensor, range] : ranges) {
-    auto* one = statistics.add_ranges();
-    one->set_tensor(tensor);
-    one->set_min(range.first);
-    one->set_max(range.second);
-  }
-  return statistics;
-}
 
 struct QuantizeCase {
   const char* name;
@@ -54,8 +40,8 @@ class QuantizeTest : public testing::TestWithParam<QuantizeCase> {};
 TEST_P(QuantizeTest, MakesInt8) {
   const absl::StatusOr<Graph> graph = ParseGraph(GetParam().before);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const absl::StatusOr<Graph> quantized =
-      QuantizeGraph(*graph, Statistics(GetParam().ranges), NeedsOf(GetParam()));
+  const absl::StatusOr<Graph> quantized = QuantizeGraph(
+      *graph, StatisticsOf(GetParam().ranges), NeedsOf(GetParam()));
   ASSERT_TRUE(quantized.ok()) << quantized.status();
   const absl::StatusOr<Graph> expected = ParseGraph(GetParam().after);
   ASSERT_TRUE(expected.ok()) << expected.status();
@@ -672,7 +658,7 @@ return %y
   v1::QuantizeOptions options;
   options.mutable_config()->mutable_scheme()->set_accumulator_bits(12);
   const v1::CalibrationStatistics statistics =
-      Statistics({{"x", {-1, 1}}, {"y", {-2, 2}}});
+      StatisticsOf({{"x", {-1, 1}}, {"y", {-2, 2}}});
   const auto network = Quantize(*graph, options, {.statistics = statistics});
   ASSERT_TRUE(network.ok()) << network.status();
   ASSERT_EQ(network->report.notes_size(), 1);
@@ -719,7 +705,7 @@ return %y
   for (const auto& row : kErrors) {
     const absl::StatusOr<Graph> graph = ParseGraph(row.graph);
     ASSERT_TRUE(graph.ok()) << graph.status();
-    const auto quantized = QuantizeGraph(*graph, Statistics(row.ranges));
+    const auto quantized = QuantizeGraph(*graph, StatisticsOf(row.ranges));
     ASSERT_FALSE(quantized.ok()) << row.graph;
     EXPECT_EQ(quantized.status().code(), row.code) << quantized.status();
     EXPECT_NE(quantized.status().message().find(row.says),

@@ -91,6 +91,7 @@ class Search {
       EK_RETURN_IF_ERROR(whole.Run(i));
       whole.Release(i);
     }
+    soft_ = outputs_.SoftValuesOf(whole);
     size_t next = 0;
     for (int32_t i = 0; i <= outputs_.last_op(); ++i) {
       EK_RETURN_IF_ERROR(batch.Run(i));
@@ -189,7 +190,7 @@ class Search {
         }
         fork.Release(i);
       }
-      const double error = outputs_.Of(whole, fork);
+      const double error = outputs_.Of(whole, soft_, fork);
       choice.errors[way] += error;
       least = std::min(least, error);
       too_narrow = too_narrow || error > kTooNarrow * least;
@@ -202,6 +203,7 @@ class Search {
   const Graph& graph_;
   TensorQuantizations& quantizations_;
   const OutputError outputs_;
+  OutputError::SoftValues soft_;             // Of all samples.
   std::vector<int32_t> sources_;             // Ops, rising.
   std::vector<int64_t> samples_;             // By source; 0: none.
   std::map<TensorId, ScaleChoice> choices_;  // By group, with errors so far.

@@ -86,7 +86,8 @@ class Refinement {
     for (int64_t sample = 0; sample < samples_.size(); ++sample) {
       noise.Add(of.num_elements(),
                 reinterpret_cast<const float*>(real_.value(real, sample)),
-                quantized_.tensors[result], integers_->value(result, sample));
+                quantized_.tensors[result], integers_->value(result, sample),
+                options_.cpu_path);
     }
     if (const auto ratio = noise.decibels()) layer.set_output_sqnr_db(*ratio);
   }

@@ -166,8 +166,10 @@ absl::StatusOr<std::unique_ptr<TrialNetworks>> TrialNetworks::Create(
   }
   EK_ASSIGN_OR_RETURN(
       trials->equalized_,
-      EqualizeNetwork(*trials->graph_, *trials->statistics_, options, schemes,
-                      trials->fitted_, inputs.samples, inputs.cpu_path));
+      EqualizeNetwork(*trials->graph_,
+                      {*trials->statistics_, /*measured=*/!trials->clipped_},
+                      options, schemes, trials->fitted_, inputs.samples,
+                      inputs.cpu_path));
   if (trials->equalized_) {
     trials->statistics_ = &trials->equalized_->statistics;
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/quantize/value_kernels.h"
+
 namespace edgekiln::compiler {
 namespace {
 
@@ -151,8 +153,7 @@ class Fit {
     for (int64_t i = 0; i < size; ++i) {
       u[i] = q[i] - w[i] / scale;
       if (u[i] == 0) continue;
-      const double* row = m + i * size;
-      for (int64_t j = 0; j < size; ++j) gradient[j] += u[i] * row[j];
+      kernels_.add_scaled(m + i * size, u[i], gradient.size(), gradient.data());
     }
     for (int round = 0; round < kRounds; ++round) {
       bool moved = false;
@@ -174,14 +175,15 @@ class Fit {
         q[i] = static_cast<int8_t>(to);
         u[i] += delta;
         moved = true;
-        const double* row = m + i * size;
-        for (int64_t j = 0; j < size; ++j) gradient[j] += delta * row[j];
+        kernels_.add_scaled(m + i * size, delta, gradient.size(),
+                            gradient.data());
       }
       if (!moved) break;
     }
   }
 
   const WeightFitOptions& options_;
+  const ValueKernels& kernels_ = ValueKernelsFor(ops::CpuPath::kAuto);
   absl::Span<FittedChannel> channels_;
   const int32_t limit_;
   std::vector<Diagonal> diagonals_;
