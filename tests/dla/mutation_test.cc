@@ -27,6 +27,8 @@ namespace {
 constexpr int kMutants = 32;  // Of each part of each network.
 constexpr int kSamples = 4;
 
+constexpr char kOpConv = 0x10;  // docs/targets/dla.md, section 2.
+
 enum class Part { kCommand, kAddress, kWeight, kMultiplier, kBias };
 
 struct PartCase {
@@ -246,8 +248,13 @@ Mutation MutateStream(Part part, Rng& rng, v1::Program& program) {
     const std::vector<int32_t> words = AddressWrites(code);
     word = words.at(rng.InRange(0, static_cast<int64_t>(words.size()) - 1));
   }
-  // A command of one row does not care for the pitch between rows.
-  while (WritesRowPitch(code, word)) ++word;
+  // A command of one row does not care for the pitch between rows, and OP_CONV
+  // does what OP_CONV_RELU does with a clamp of all of int8.
+  const auto may_stay_the_same = [&](int64_t w) {
+    return WritesRowPitch(code, w) || (part == Part::kCommand && bit == 0 &&
+                                       code[w * kWordBytes] == kOpConv);
+  };
+  while (may_stay_the_same(word)) ++word;
   Flip(code, word * kWordBytes + (part == Part::kAddress ? 4 : 0) + bit / 8,
        bit % 8);
   return {absl::StrCat("stream ", stream, " word ", word, " bit ", bit)};

@@ -72,7 +72,7 @@ class DlaBackend final : public EngineBackend {
     const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
-        Chip::Create(machine, engine,
+        Chip::Borrow(machine, engine,
                      machine.memories(scratchpad).capacity_bytes()));
     std::vector<Layer> layers;
     for (const int32_t op : ops) {
@@ -96,7 +96,7 @@ class DlaBackend final : public EngineBackend {
     const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
-        Chip::Create(machine, engine,
+        Chip::Borrow(machine, engine,
                      machine.memories(scratchpad).capacity_bytes()));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     return EstimateSubgraph(chip, input);
@@ -125,7 +125,7 @@ class DlaBackend final : public EngineBackend {
     const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
-        Chip::Create(machine, engine, budget.memory_bytes[scratchpad]));
+        Chip::Borrow(machine, engine, budget.memory_bytes[scratchpad]));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const TimedPlan timed,
                         PlanSubgraph(chip, input, decided));
@@ -143,7 +143,7 @@ class DlaBackend final : public EngineBackend {
       return absl::InvalidArgumentError(
           "the region's plan is another engine's");
     }
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine(),
+    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Borrow(machine, plan.engine(),
                                                       decisions.sram_bytes()));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const SubgraphPlan decided,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/status_macros.h"
+#include "compiler/engines/dla/cycle_limit.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -143,7 +144,7 @@ absl::StatusOr<std::optional<int64_t>> BorderSearch::FewestAtEnds(
             const int64_t reading =
                 query.read_before + Reading(candidate, residency);
             if (hopeless(query.computed_before + floor +
-                         (tiles - 1) * per_tile) ||
+                         TimesCycles(per_tile, tiles - 1)) ||
                 (hopeless(reading) && !skips)) {
               break;
             }

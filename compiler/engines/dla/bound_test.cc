@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "compiler/engines/dla/border_bound.h"
 #include "compiler/engines/dla/planner.h"
-#include "compiler/engines/dla/small_networks.h"
+#include "compiler/engines/dla/testing/small_networks.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler::dla {

@@ -7,6 +7,7 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
+#include "compiler/engines/dla/cycle_limit.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -75,9 +76,9 @@ int64_t LeastCostOfPassing(const Chip& chip, const Layer& maker,
     const int64_t shared =
         chip.position(DlaCommand::kMax) >= 0
             ? CopyCycles(chip, maker, SharedRows(reader))
-            : SharedRows(reader) * fewest_cycles / maker.out.h;
-    least =
-        std::min(least, more * (shared + read / chip.dma_bytes_per_cycle()));
+            : PartOfCycles(fewest_cycles, SharedRows(reader), maker.out.h);
+    least = std::min(
+        least, TimesCycles(shared + read / chip.dma_bytes_per_cycle(), more));
   }
   return least;
 }
@@ -125,6 +126,13 @@ std::vector<int64_t> AllSizesForChains(int64_t sram_bytes) {
     if (size != sizes.back()) sizes.push_back(size);
   }
   return sizes;
+}
+
+int64_t ChainSearch::Worth(int64_t cycles, int64_t dma_bytes) const {
+  using Limits = std::numeric_limits<int64_t>;
+  return static_cast<int64_t>(
+      std::clamp<__int128>(__int128{cycles} * bytes_per_cycle_ + dma_bytes,
+                           Limits::min(), Limits::max()));
 }
 
 ChainSearch::ChainSearch(const Chip& chip, const SubgraphInput& input,
@@ -195,15 +203,16 @@ const std::vector<ChainSearch::Shape>& ChainSearch::ShapesOf(int32_t first,
     shape.rows = CountRows(input_.layers, shape.chain);
     for (const RowCopies& each : shape.rows.copied) {
       shape.copy_cycles +=
-          each.commands *
-          CopyCycles(chip_, input_.layers[each.layer], each.rows);
+          TimesCycles(CopyCycles(chip_, input_.layers[each.layer], each.rows),
+                      each.commands);
     }
+    shape.copy_cycles = LimitCycles(shape.copy_cycles);
     shape.fewest_cycles = shape.copy_cycles;
     for (int32_t l = first; l <= last; ++l) {
       const Layer& layer = input_.layers[l];
       const size_t k = l - first + 1;
       shape.fewest_cycles +=
-          fewest_cycles_[l] * shape.rows.all[k] / layer.out.h;
+          PartOfCycles(fewest_cycles_[l], shape.rows.all[k], layer.out.h);
       if (l == last) break;
       shape.passed_bytes +=
           RoundUp(shape.rows.held[k] * layer.out_row_bytes(), kSlotAlignment);
@@ -294,7 +303,7 @@ absl::StatusOr<std::optional<ChainCost>> ChainSearch::Cut(
     const auto scaled = [&](int64_t of_piece) {
       return of_piece * shape.rows.all[k + 1] / rows;
     };
-    cost.cycles += scaled(best->cycles);
+    cost.cycles += PartOfCycles(best->cycles, shape.rows.all[k + 1], rows);
     cost.dma_bytes += scaled(best->dma_bytes - best->block_bytes) +
                       best->block_bytes * shape.pieces;
   }

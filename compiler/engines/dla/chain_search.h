@@ -50,10 +50,8 @@ class ChainSearch {
 
   // What is weighed against each other, in bytes: those that the DMA moves
   // count an eighth of the time that they take. They may be hidden, and give
-  // room to others where they are not.
-  int64_t Worth(int64_t cycles, int64_t dma_bytes) const {
-    return cycles * bytes_per_cycle_ + dma_bytes;
-  }
+  // room to others where they are not. Limited to what 64 bits hold.
+  int64_t Worth(int64_t cycles, int64_t dma_bytes) const;
 
   // Of the SRAM that chains may be for; also forgets which to avoid.
   void SetSize(int64_t sram_bytes);

@@ -14,6 +14,17 @@ namespace edgekiln::compiler::dla {
 
 absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
                                   int64_t sram_bytes) {
+  return Make(machine, engine, sram_bytes, &target::IsaView::Create);
+}
+
+absl::StatusOr<Chip> Chip::Borrow(const v1::Machine& machine, int32_t engine,
+                                  int64_t sram_bytes) {
+  return Make(machine, engine, sram_bytes, &target::IsaView::Borrow);
+}
+
+absl::StatusOr<Chip> Chip::Make(
+    const v1::Machine& machine, int32_t engine, int64_t sram_bytes,
+    absl::StatusOr<target::IsaView> (*view)(const v1::Isa&)) {
   if (engine < 0 || engine >= machine.engines_size()) {
     return absl::InternalError(absl::StrCat("no engine ", engine));
   }
@@ -23,8 +34,7 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
         absl::StrCat("engine ", source.name(), " is not a coarse DLA"));
   }
   EK_RETURN_IF_ERROR(target::DlaModel().ValidateEngine(machine, engine));
-  EK_ASSIGN_OR_RETURN(target::IsaView isa,
-                      target::IsaView::Create(source.isa()));
+  EK_ASSIGN_OR_RETURN(target::IsaView isa, view(source.isa()));
   EK_ASSIGN_OR_RETURN(target::CommandTiming timing,
                       target::CommandTiming::Create(machine, source));
   Chip chip(std::move(isa), std::move(timing));

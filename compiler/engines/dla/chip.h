@@ -41,6 +41,10 @@ class Chip {
   // engine's instruction set lacks what its model has.
   static absl::StatusOr<Chip> Create(const v1::Machine& machine, int32_t engine,
                                      int64_t sram_bytes);
+  // The same without a copy of the instruction set: `machine` must outlive it
+  // and its copies unchanged.
+  static absl::StatusOr<Chip> Borrow(const v1::Machine& machine, int32_t engine,
+                                     int64_t sram_bytes);
 
   const target::IsaView& isa() const { return isa_; }
   int64_t sram_bytes() const { return sram_bytes_; }
@@ -82,6 +86,11 @@ class Chip {
                                           const RegisterFile& values) const;
 
  private:
+  // `view`: one of IsaView's factories.
+  static absl::StatusOr<Chip> Make(
+      const v1::Machine& machine, int32_t engine, int64_t sram_bytes,
+      absl::StatusOr<target::IsaView> (*view)(const v1::Isa&));
+
   Chip(target::IsaView isa, target::CommandTiming timing)
       : isa_(std::move(isa)), timing_(std::move(timing)) {}
 

@@ -36,6 +36,18 @@ absl::StatusOr<EncodedStream> EncodeStream(const Chip& chip,
                                            absl::Span<const int64_t> offsets,
                                            absl::Span<const int64_t> waits);
 
+// What EncodeStream() finds of the stream's time, without its words.
+struct StreamTime {
+  int64_t cycles = 0;
+  std::vector<int64_t> command_cycles;
+  // Of the unit that runs it, by command.
+  std::vector<int64_t> occupancy_cycles;
+};
+absl::StatusOr<StreamTime> TimeStream(const Chip& chip,
+                                      const Schedule& schedule,
+                                      absl::Span<const int64_t> offsets,
+                                      absl::Span<const int64_t> waits);
+
 }  // namespace edgekiln::compiler::dla
 
 #endif  // EK_COMPILER_ENGINES_DLA_ENCODE_H_

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "compiler/engines/dla/cycle_limit.h"
 #include "compiler/engines/dla/tiling_costs.h"
 
 namespace edgekiln::compiler::dla {
@@ -69,7 +70,7 @@ class LayerTilings {
         const int64_t tiles =
             costs_.rows()[r].tiles * costs_.columns()[w].tiles;
         // Nor do smaller tiles compute in fewer cycles.
-        if (floor + (tiles - 1) * per_tile >= below_) break;
+        if (floor + TimesCycles(per_tile, tiles - 1) >= below_) break;
         EK_RETURN_IF_ERROR(AddOrders(candidate));
         if (!found_.all_looked_at) return absl::OkStatus();
       }
@@ -81,15 +82,14 @@ class LayerTilings {
     const bool pixels_cut = costs_.rows()[candidate.rows].tiles > 1 ||
                             costs_.columns()[candidate.columns].tiles > 1;
     const bool channels_cut = costs_.channels()[candidate.channels].tiles > 1;
-    const bool cut = pixels_cut || channels_cut ||
-                     costs_.inputs()[candidate.inputs].tiles > 1;
     for (const bool pixels_outer : {false, true}) {
       // The same order as the other one.
       if (pixels_outer && !(pixels_cut && channels_cut)) continue;
       candidate.order =
           pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
+      // Even of a layer that is not cut: where windows leave out columns, rows
+      // as a whole are more bytes, but fewer registers for their transfer.
       for (const bool whole_input : {false, true}) {
-        if (whole_input && !cut) continue;
         candidate.whole_input = whole_input;
         if (costs_.LeastBytes(candidate, {}) > chip_.sram_bytes()) continue;
         if (looked_at_++ >= most_looked_at_) {
@@ -141,7 +141,8 @@ class LayerTilings {
                                  columns.last < columns.size ||
                                  channels.last < channels.size;
     if (by_row && last_is_smaller) {
-      parts.alone[2] = (output.buffers_used - 1) * costs_.DmaCycles(1, 1);
+      parts.alone[2] =
+          TimesCycles(costs_.DmaCycles(1, 1), output.buffers_used - 1);
     }
     // Sums have buffers of their own, which the output's moves leave alone.
     if (split) parts.alone[2] = 0;
@@ -177,7 +178,8 @@ class LayerTilings {
     return std::max({before + parts.computing + parts.exposed[2],
                      before + parts.while_moving + alone + parts.exposed[2],
                      reading + parts.last_step + parts.exposed[2],
-                     launch + moving, parts.commands * issue_cycles_});
+                     launch + moving,
+                     TimesCycles(issue_cycles_, parts.commands)});
   }
 
   absl::Status AddBuffers(const Candidate& candidate) {

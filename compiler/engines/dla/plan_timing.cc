@@ -33,6 +33,15 @@ int64_t DmaBytes(const Schedule& schedule) {
   return bytes;
 }
 
+// With tensors at address 0 of system memory.
+Schedule ScheduleOf(const SubgraphPlan& plan,
+                    const std::vector<TensorId>& storage, int64_t sram_bytes,
+                    Schedule scratch) {
+  SystemMap system;
+  for (const TensorId tensor : storage) system.tensors[tensor] = 0;
+  return BuildSchedule(plan, system, storage, sram_bytes, std::move(scratch));
+}
+
 }  // namespace
 
 int64_t RoundSize(int64_t bytes) {
@@ -84,16 +93,13 @@ int64_t ComputeCommands(const SubgraphPlan& plan) {
 }
 
 absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(
-    const Chip& chip, const std::vector<TensorId>& storage,
-    const SubgraphPlan& plan, int64_t sram_bytes, Schedule& scratch) {
+    const Chip& chip, const std::vector<TensorId>& storage, SubgraphPlan plan,
+    int64_t sram_bytes, Schedule& scratch) {
   // Before any of them is made.
   if (ComputeCommands(plan) > target::kMaxDlaStreamCommands) {
     return std::optional<TimedPlan>();
   }
-  SystemMap system;
-  for (const TensorId tensor : storage) system.tensors[tensor] = 0;
-  scratch =
-      BuildSchedule(plan, system, storage, sram_bytes, std::move(scratch));
+  scratch = ScheduleOf(plan, storage, sram_bytes, std::move(scratch));
   const Schedule& schedule = scratch;
   if (!schedule.fits ||
       std::ssize(schedule.commands) > target::kMaxDlaStreamCommands) {
@@ -102,20 +108,36 @@ absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(
   const OffsetPlan offsets =
       AllocateOffsetsWithin(schedule.buffers, sram_bytes);
   if (offsets.peak_bytes > sram_bytes) return std::optional<TimedPlan>();
-  EK_ASSIGN_OR_RETURN(const EncodedStream stream,
-                      EncodeStream(chip, schedule, offsets.offsets,
-                                   WaitCounts(schedule, offsets.offsets)));
+  EK_ASSIGN_OR_RETURN(const StreamTime time,
+                      TimeStream(chip, schedule, offsets.offsets,
+                                 WaitCounts(schedule, offsets.offsets)));
   TimedPlan timed;
-  timed.plan = plan;
   timed.sram_bytes = sram_bytes;
-  timed.cycles = stream.cycles;
+  timed.cycles = time.cycles;
   timed.dma_bytes = DmaBytes(schedule);
   timed.peak_bytes = offsets.peak_bytes;
   timed.layer_cycles.resize(plan.layers.size());
+  timed.unit_cycles.resize(plan.layers.size());
   for (size_t i = 0; i < schedule.commands.size(); ++i) {
-    timed.layer_cycles[schedule.commands[i].layer] += stream.command_cycles[i];
+    const ScheduledCommand& command = schedule.commands[i];
+    timed.layer_cycles[command.layer] += time.command_cycles[i];
+    TimedPlan::UnitCycles& units = timed.unit_cycles[command.layer];
+    (command.is_dma() ? units.dma : units.compute) += time.occupancy_cycles[i];
   }
+  timed.plan = std::move(plan);
   return std::optional<TimedPlan>(std::move(timed));
+}
+
+absl::Status CheckRegisters(const Chip& chip,
+                            const std::vector<TensorId>& storage,
+                            const TimedPlan& timed, Schedule& scratch) {
+  scratch =
+      ScheduleOf(timed.plan, storage, timed.sram_bytes, std::move(scratch));
+  const OffsetPlan offsets =
+      AllocateOffsetsWithin(scratch.buffers, timed.sram_bytes);
+  return EncodeStream(chip, scratch, offsets.offsets,
+                      WaitCounts(scratch, offsets.offsets))
+      .status();
 }
 
 absl::StatusOr<std::optional<TimedPlan>> RunAhead(

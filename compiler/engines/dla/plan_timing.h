@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/schedule.h"
@@ -25,6 +26,12 @@ struct TimedPlan {
   int64_t peak_bytes = 0;  // Of SRAM.
   // Of the cycles, those of each layer's commands.
   std::vector<int64_t> layer_cycles;
+  // Of the DMA and of the compute unit, by layer.
+  struct UnitCycles {
+    int64_t dma = 0;
+    int64_t compute = 0;
+  };
+  std::vector<UnitCycles> unit_cycles;
   // What no plan can do without: bound.h.
   int64_t bound_cycles = 0;
 };
@@ -40,8 +47,15 @@ int64_t ComputeCommands(const SubgraphPlan& plan);
 // are too many commands. `storage` as StorageOf() gave it. The schedule is left
 // in `scratch`, whose memory it takes.
 absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(
-    const Chip& chip, const std::vector<TensorId>& storage,
-    const SubgraphPlan& plan, int64_t sram_bytes, Schedule& scratch);
+    const Chip& chip, const std::vector<TensorId>& storage, SubgraphPlan plan,
+    int64_t sram_bytes, Schedule& scratch);
+
+// INTERNAL if a value of its stream does not fit its register: timing does not
+// look at that. `timed` as TimeIfFits() gave it for this `storage`; `scratch`
+// as there.
+absl::Status CheckRegisters(const Chip& chip,
+                            const std::vector<TensorId>& storage,
+                            const TimedPlan& timed, Schedule& scratch);
 
 // The fastest way to run loads ahead; nothing if the tilings' buffers find no
 // places. `commands` is raised by those that were scheduled.

@@ -13,12 +13,16 @@
 #include "compiler/engines/dla/layer_search.h"
 #include "compiler/engines/dla/overlapped_search.h"
 #include "compiler/engines/dla/residency.h"
+#include "compiler/engines/dla/retiling.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
 
 // Bounds that plans exceed by less than one part of this many are good.
 constexpr int64_t kTightEnough = 200;
+// Another short plan is looked for where the one that overlaps exceeds the
+// bound by more than one part of this many.
+constexpr int64_t kFarFromBound = 20;
 
 std::vector<TilingSearch> SearchesOf(const Chip& chip,
                                      const SubgraphInput& input, Cuts cuts) {
@@ -165,15 +169,24 @@ bool MayChain(const v1::dla::TileRecipe& recipe) {
   return !recipe.serial() && !recipe.channels_only();
 }
 
+// Short and far from the bound: improving the frugal plan step by step may give
+// a faster one.
+bool IsFarFrom(const Bound& bound, const TimedPlan& plan) {
+  return plan.cycles - plan.cycles / kFarFromBound > bound.cycles &&
+         ComputeCommands(plan.plan) <= kShortPlan;
+}
+
 absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
                                    const v1::dla::TileRecipe& recipe, Cuts cuts,
                                    const Bound& bound,
                                    std::vector<TilingSearch>& searches) {
+  std::optional<TimedPlan> overlapped;
   if (!recipe.serial()) {
-    EK_ASSIGN_OR_RETURN(
-        std::optional<TimedPlan> plan,
-        FindOverlapped(chip, input, searches, bound, MayChain(recipe)));
-    if (plan) return *std::move(plan);
+    EK_ASSIGN_OR_RETURN(overlapped, FindOverlapped(chip, input, searches, bound,
+                                                   MayChain(recipe)));
+    if (overlapped && !IsFarFrom(bound, *overlapped)) {
+      return *std::move(overlapped);
+    }
   }
   SubgraphPlan cheapest;
   Schedule scratch;
@@ -184,6 +197,13 @@ absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
     EK_ASSIGN_OR_RETURN(
         std::optional<TimedPlan> timed,
         TimeIfFits(chip, input.storage, plan, chip.sram_bytes(), scratch));
+    if (timed && !recipe.serial() && !OnlyLayer(input)) {
+      EK_ASSIGN_OR_RETURN(timed, Retile(chip, input, cuts, *std::move(timed),
+                                        bound.cycles, scratch));
+    }
+    if (overlapped && (!timed || !IsBetter(*timed, *overlapped))) {
+      return *std::move(overlapped);
+    }
     if (timed) return *std::move(timed);
     // Its buffers fit. Of too many computations nothing was scheduled.
     if (smallest &&
@@ -214,11 +234,12 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                       BoundOf(chip, input, searches, MayChain(recipe)));
   EK_ASSIGN_OR_RETURN(TimedPlan plan,
                       FindPlan(chip, input, recipe, cuts, bound, searches));
+  Schedule scratch;
   if (!recipe.serial()) {
-    Schedule scratch;
     EK_ASSIGN_OR_RETURN(
         plan, SearchLayer(chip, input, cuts, std::move(plan), scratch));
   }
+  EK_RETURN_IF_ERROR(CheckRegisters(chip, input.storage, plan, scratch));
   // It is near enough to most plans as it is, and serial ones are far anyway.
   if (!recipe.serial() &&
       plan.cycles - bound.cycles > plan.cycles / kTightEnough) {

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "compiler/engines/dla/cycle_limit.h"
 #include "compiler/engines/dla/encode.h"
 #include "compiler/engines/dla/hazards.h"
 #include "compiler/engines/dla/schedule.h"
+#include "compiler/engines/dla/tiling_costs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "target/command_timing.h"
 #include "target/resolve.h"
 
 namespace edgekiln::compiler::dla {
@@ -17,10 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // The plan of a network that is this layer, op "wide", alone.
-absl::StatusOr<TimedPlan> PlanOf(Layer layer, const std::string& target,
-                                 int64_t sram_bytes) {
-  const auto resolved = target::ResolveTarget("extends: \"" + target + "\"");
-  const Chip chip = Chip::Create(resolved->machine(), 0, sram_bytes).value();
+absl::StatusOr<TimedPlan> PlanOfLayer(Layer layer, const Chip& chip) {
   Graph graph;
   graph.tensors.resize(2);
   graph.ops.resize(1);
@@ -34,6 +35,13 @@ absl::StatusOr<TimedPlan> PlanOf(Layer layer, const std::string& target,
   input.storage = {0, 1};
   input.external = {0, 1};
   return PlanSubgraph(chip, input, {});
+}
+
+absl::StatusOr<TimedPlan> PlanOf(const Layer& layer, const std::string& target,
+                                 int64_t sram_bytes) {
+  const auto resolved = target::ResolveTarget("extends: \"" + target + "\"");
+  return PlanOfLayer(layer,
+                     Chip::Create(resolved->machine(), 0, sram_bytes).value());
 }
 
 // A depthwise convolution by OP_CONV, over `rows` rows of many channels.
@@ -154,6 +162,64 @@ TEST(PlanSubgraphTest, TooManyTransfersNameTheLayerAndASize) {
   ASSERT_NE(at, std::string::npos) << detail->fix;
   const auto enough = plan(std::stoll(detail->fix.substr(at + 9)));
   EXPECT_TRUE(enough.ok()) << enough.status();
+}
+
+// Partitioning gives no such layer to the engine.
+TEST(PlanSubgraphTest, APlanThatDoesNotFitItsRegistersIsRefused) {
+  Layer layer;
+  layer.op = LayerOp::kConv;
+  layer.in = layer.out = {1, 1, 8};
+  layer.vertical = layer.horizontal = {1, 65535, 1, 0};
+  EXPECT_TRUE(PlanOf(layer, "dla-64-o-512k", 1 << 19).ok());
+  layer.vertical.stride = 65536;
+  const absl::Status status = PlanOf(layer, "dla-64-o-512k", 1 << 19).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("STRIDE_H"));
+}
+
+// Cycles of all tiles of such layers exceed 64 bits.
+TEST(PlanSubgraphTest, SlowCommandsOfManyTilesDoNotOverflow) {
+  auto machine =
+      target::ResolveTarget("extends: \"dla-64-o-512k-swdw\"")->machine();
+  for (v1::CommandDescriptor& command :
+       *machine.mutable_engines(0)->mutable_isa()->mutable_commands()) {
+    if (command.unit() == v1::CONTROL_UNIT) continue;
+    command.set_occupancy_cycles_expr(absl::StrCat(target::kMaxCommandCycles));
+  }
+  for (v1::ResolvedLink& link : *machine.mutable_links()) {
+    link.set_setup_cycles(target::kMaxCommandCycles);
+  }
+  Layer pixels;
+  pixels.op = LayerOp::kConv;
+  pixels.in = pixels.out = {512, 512, 64};
+  pixels.vertical = pixels.horizontal = {3, 1, 1, 1};
+  Layer by_channel = pixels;
+  by_channel.op = LayerOp::kDepthwise;
+  by_channel.by_channel = true;
+  by_channel.in = by_channel.out = {100, 100, 1024};
+  for (const Layer& layer : {pixels, by_channel}) {
+    const Chip any = Chip::Create(machine, 0, 1 << 19).value();
+    const int64_t smallest = SmallestSram(any, layer);
+    const Chip chip = Chip::Create(machine, 0, smallest).value();
+    TilingCosts costs(chip, layer, {});
+    const Candidate pixel_by_pixel = {.rows = costs.rows().size() - 1,
+                                      .columns = costs.columns().size() - 1,
+                                      .channels = costs.channels().size() - 1,
+                                      .inputs = 0};
+    EXPECT_EQ(costs.ComputeCycles(pixel_by_pixel).value_or(0), kMostCycles);
+    EXPECT_EQ(costs.WorkOf(pixel_by_pixel, {}).operands[2].cycles, kMostCycles);
+    const auto detail = GetErrorDetail(PlanOfLayer(layer, chip).status());
+    ASSERT_TRUE(detail.has_value());
+    EXPECT_EQ(detail->reason, "STREAM_TOO_LONG");
+  }
+  // One tile: each command and transfer takes so long.
+  Layer small = pixels;
+  small.in = small.out = {4, 4, 8};
+  const auto plan =
+      PlanOfLayer(small, Chip::Create(machine, 0, 1 << 19).value());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GE(plan->cycles, 4 * target::kMaxCommandCycles);
+  EXPECT_LT(plan->cycles, 5 * target::kMaxCommandCycles);
 }
 
 }  // namespace

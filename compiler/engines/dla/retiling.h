@@ -11,9 +11,13 @@
 
 namespace edgekiln::compiler::dla {
 
+// Compute commands of a short plan, at most.
+inline constexpr int64_t kShortPlan = 96;
+
 // Cuts single layers of a short plan in other ways, the last layer first, and
 // keeps each cut that makes the timed plan better: what nothing hides at the
-// ends of a stream, or behind the DMA, is no part of a tiling's estimate. Stops
+// ends of a stream, or behind the DMA, is no part of a tiling's estimate. Then
+// tries other residents, numbers of buffers and tile orders, likewise. Stops
 // within a part of `bound_cycles`, or after a number of commands that depends
 // on nothing but the plan. Long plans, to which this matters little, stay as
 // they are. The schedule is left in `scratch`, whose memory it takes.

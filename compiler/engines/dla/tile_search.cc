@@ -6,8 +6,18 @@
 
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/cycle_limit.h"
 
 namespace edgekiln::compiler::dla {
+namespace {
+
+// Whether a tiling that takes so many cycles at least is left out: costs beyond
+// the limit are equal, so the first one that fits is as good as any.
+bool Exceeds(int64_t cycles, const TilingCost& best) {
+  return cycles > best.cycles || cycles >= kMostCycles;
+}
+
+}  // namespace
 
 std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
                                  const Tiling& tiling, const Work& work,
@@ -125,7 +135,7 @@ absl::Status TilingSearch::Consider(Candidate candidate,
                                     std::optional<TilingCost>& best,
                                     bool& hopeful) {
   hopeful = false;
-  if (best && floor > best->cycles) return absl::OkStatus();
+  if (best && Exceeds(floor, *best)) return absl::OkStatus();
   const bool pixels_cut = costs_.rows()[candidate.rows].tiles > 1 ||
                           costs_.columns()[candidate.columns].tiles > 1;
   const bool channels_cut = costs_.channels()[candidate.channels].tiles > 1;
@@ -147,7 +157,7 @@ absl::Status TilingSearch::Consider(Candidate candidate,
         work.operands[0] = costs_.InputWork(candidate, query.residency);
       }
       const int64_t early = query.early_blocks ? work.operands[1].cycles : 0;
-      if (best && work.moving_cycles() - early > best->cycles) {
+      if (best && Exceeds(work.moving_cycles() - early, *best)) {
         hopeful = hopeful || SkipsInput(layer_);
         continue;
       }
@@ -238,7 +248,7 @@ absl::Status TilingSearch::SearchPixels(Candidate candidate,
     for (size_t r = first; r < costs_.rows().size(); ++r) {
       candidate.rows = r;
       const int64_t tiles = costs_.rows()[r].tiles * costs_.columns()[w].tiles;
-      known = std::max(known, floor + (tiles - 1) * per_tile);
+      known = std::max(known, floor + TimesCycles(per_tile, tiles - 1));
       bool hopeful = false;
       EK_RETURN_IF_ERROR(Consider(candidate, query, known, best, hopeful));
       if (hopeful) continue;
@@ -253,12 +263,12 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
     const TilingQuery& query, std::optional<TilingCost> best) {
   EK_RETURN_IF_ERROR(MakeBranches(costs_, branches_));
   for (const Branch& branch : branches_) {
-    if (best && branch.cycles > best->cycles) break;
+    if (best && Exceeds(branch.cycles, *best)) break;
     for (const size_t i : InputsThatFit(branch.channels, query)) {
       const Candidate candidate = {.channels = branch.channels, .inputs = i};
       EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
       const int64_t floor = branch.cycles + adding;
-      if (best && floor > best->cycles) break;
+      if (best && Exceeds(floor, *best)) break;
       EK_RETURN_IF_ERROR(SearchPixels(candidate, query, floor, best));
     }
   }

@@ -8,6 +8,7 @@
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
+#include "compiler/engines/dla/cycle_limit.h"
 #include "compiler/engines/dla/schedule.h"
 
 namespace edgekiln::compiler::dla {
@@ -147,7 +148,7 @@ absl::StatusOr<int64_t> TilingCosts::StepCycles(const Shape& shape) const {
   const ComputeCommand command = ComputeSlice(layer_, output, {}).front();
   EK_ASSIGN_OR_RETURN(const int64_t cycles,
                       CommandCycles(command.command, command.registers));
-  return cycles * commands;
+  return TimesCycles(cycles, commands);
 }
 
 absl::StatusOr<int64_t> TilingCosts::TileCycles(const Shape& pixels,
@@ -157,7 +158,7 @@ absl::StatusOr<int64_t> TilingCosts::TileCycles(const Shape& pixels,
   shape.inputs = inputs.size;
   EK_ASSIGN_OR_RETURN(int64_t sum, StepCycles(shape));
   if (inputs.tiles == 1) return sum;
-  sum *= inputs.tiles - 1;
+  sum = TimesCycles(sum, inputs.tiles - 1);
   shape.inputs = inputs.last;
   EK_ASSIGN_OR_RETURN(const int64_t last, StepCycles(shape));
   sum += last;
@@ -173,7 +174,7 @@ absl::StatusOr<int64_t> TilingCosts::SummingCycles(
   const ComputeCommand add = AddSums(output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t adding,
                       CommandCycles(add.command, add.registers));
-  const int64_t sum = adding * (inputs.tiles - 1);
+  const int64_t sum = TimesCycles(adding, inputs.tiles - 1);
   if (layer_.gives_sums()) return sum;
   const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t requantizing,
@@ -194,11 +195,11 @@ absl::StatusOr<int64_t> TilingCosts::SumOverTiles(
                                        .columns = column.size,
                                        .channels = channel.size,
                                        .inputs = 0}));
-        sum += cycles * row.count * column.count * channel.count;
+        sum += TimesCycles(cycles, row.count * column.count * channel.count);
       }
     }
   }
-  return sum;
+  return LimitCycles(sum);
 }
 
 absl::StatusOr<int64_t> TilingCosts::SummingCycles(
@@ -239,16 +240,17 @@ absl::StatusOr<int64_t> TilingCosts::AddingCycles(const Candidate& candidate) {
       const ComputeCommand add = AddSums(output, {}, {});
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
                           chip_.OccupancyCycles(add.command, add.registers));
-      adding.once += cycles * count;
+      adding.once += TimesCycles(cycles, count);
       if (layer_.gives_sums()) continue;
       const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
       EK_ASSIGN_OR_RETURN(
           const int64_t requantizing,
           chip_.OccupancyCycles(requantize.command, requantize.registers));
-      adding.requantizing += requantizing * count;
+      adding.requantizing += TimesCycles(requantizing, count);
     }
   }
-  return adding.once * (inputs.tiles - 1) + adding.requantizing;
+  return LimitCycles(__int128{adding.once} * (inputs.tiles - 1) +
+                     adding.requantizing);
 }
 
 absl::StatusOr<int64_t> TilingCosts::CyclesPerTile(const Candidate& candidate) {
@@ -266,10 +268,11 @@ absl::StatusOr<int64_t> TilingCosts::CyclesPerTile(const Candidate& candidate) {
       shape.rows = 1;
       EK_ASSIGN_OR_RETURN(const int64_t one, StepCycles(shape));
       // What rows do not explain; less what rounding may.
-      filling = std::max<int64_t>((rows * one - all) / (rows - 1) - 1, 0);
+      filling =
+          std::max<int64_t>((TimesCycles(one, rows) - all) / (rows - 1) - 1, 0);
     }
   }
-  return filling * channels.tiles * inputs_[candidate.inputs].tiles;
+  return TimesCycles(filling, channels.tiles * inputs_[candidate.inputs].tiles);
 }
 
 bool TilingCosts::SumsFit(const Candidate& candidate) const {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/rounding.h"
 #include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/cycle_limit.h"
 #include "compiler/engines/dla/layer.h"
 #include "compiler/engines/dla/tiling.h"
 
@@ -62,8 +63,8 @@ struct Work {
 
 // The cuts of a layer, and what their combinations cost. Sizes are those of
 // equal cuts, for channels also these rounded up to whole arrays; where there
-// are very many, a selection. `chip` and `layer` must outlive it. Not
-// thread-safe.
+// are very many, a selection. Cycles beyond kMostCycles count as so many.
+// `chip` and `layer` must outlive it. Not thread-safe.
 class TilingCosts {
  public:
   enum class Count {
@@ -121,7 +122,7 @@ class TilingCosts {
     const int64_t moving =
         dma_shift_ < 0 ? CeilDiv(bytes, dma_bytes_per_cycle_)
                        : (bytes + dma_bytes_per_cycle_ - 1) >> dma_shift_;
-    return transfers * dma_setup_cycles_ + moving;
+    return LimitCycles(__int128{transfers} * dma_setup_cycles_ + moving);
   }
 
  private:

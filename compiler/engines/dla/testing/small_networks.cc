@@ -1,9 +1,12 @@
-#include "compiler/engines/dla/small_networks.h"
+#include "compiler/engines/dla/testing/small_networks.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/engines/dla/plan_timing.h"
+#include "compiler/engines/dla/tiles.h"
 #include "compiler/engines/dla/tiling_costs.h"
 #include "target/resolve.h"
 
@@ -62,6 +65,50 @@ SubgraphInput RandomNet(Rng& rng, int layers, bool tall, const Graph& graph) {
     layer.vertical = layer.horizontal = {window, stride, 1, pad};
     layer.out.h = (layer.in.h + 2 * pad - window) / stride + 1;
     layer.out.w = (layer.in.w + 2 * pad - window) / stride + 1;
+    extents.push_back(layer.out);
+    input.layers.push_back(layer);
+  }
+  for (int t = 0; t <= layers; ++t) input.storage.push_back(t);
+  input.external = {0, layers};
+  return input;
+}
+
+SubgraphInput RandomTinyNet(Rng& rng, int layers, const Graph& graph) {
+  SubgraphInput input;
+  input.graph = &graph;
+  std::vector<ImageExtent> extents = {
+      {rng.InRange(1, 4), rng.InRange(1, 3), rng.InRange(1, 12)}};
+  for (int l = 0; l < layers; ++l) {
+    Layer layer;
+    layer.op_index = layer.input = l;
+    layer.output = l + 1;
+    layer.in = layer.out = extents[l];
+    layer.vertical = layer.horizontal = {1, 1, 1, 0};
+    layer.op = std::vector<LayerOp>{LayerOp::kConv,      LayerOp::kConv,
+                                    LayerOp::kMatMul,    LayerOp::kDepthwise,
+                                    LayerOp::kDepthwise, LayerOp::kMaxPool,
+                                    LayerOp::kAdd}[rng.InRange(0, 6)];
+    if (layer.op == LayerOp::kAdd) {
+      const auto same = std::find(extents.begin(), extents.end() - 1, layer.in);
+      if (same == extents.end() - 1) {
+        layer.op = LayerOp::kConv;
+      } else {
+        layer.input2 = static_cast<TensorId>(same - extents.begin());
+      }
+    }
+    if (layer.sums_up()) layer.out.c = rng.InRange(1, 12);
+    if (layer.op == LayerOp::kDepthwise ||
+        (layer.op == LayerOp::kConv && rng.InRange(0, 2) == 0)) {
+      layer.vertical = {3, layer.in.h > 1 ? rng.InRange(1, 2) : 1, 1, 1};
+      if (rng.InRange(0, 1) == 0) layer.horizontal = {3, 1, 1, 1};
+    }
+    if (layer.op == LayerOp::kMaxPool && layer.in.h > 1) {
+      layer.vertical = {2, 2, 1, 0};
+    }
+    layer.out.h =
+        (layer.in.h + 2 * layer.vertical.pad_before - layer.vertical.kernel) /
+            layer.vertical.stride +
+        1;
     extents.push_back(layer.out);
     input.layers.push_back(layer);
   }
@@ -142,6 +189,56 @@ std::vector<Tiling> AllTilings(const Chip& chip, const Layer& layer) {
     }
   }
   return tilings;
+}
+
+namespace {
+
+// Of a plan of one part.
+bool IsSame(const Tiles& a, const Tiles& b) {
+  const auto same_step = [](const Step& x, const Step& y) {
+    return std::tie(x.output, x.block, x.input, x.input2, x.slot) ==
+               std::tie(y.output, y.block, y.input, y.input2, y.slot) &&
+           x.channels == y.channels;
+  };
+  const auto same_load = [](const Load& x, const Load& y) {
+    return std::tie(x.slice, x.part_of_whole, x.slot, x.before) ==
+           std::tie(y.slice, y.part_of_whole, y.slot, y.before);
+  };
+  const auto same_slots = [](const Slots::Of& x, const Slots::Of& y) {
+    return std::tie(x.bytes, x.count) == std::tie(y.bytes, y.count);
+  };
+  const Slots& s = a.slots[0];
+  const Slots& t = b.slots[0];
+  return std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(),
+                    b.steps.end(), same_step) &&
+         std::equal(a.loads.begin(), a.loads.end(), b.loads.begin(),
+                    b.loads.end(), same_load) &&
+         std::equal(s.loads.begin(), s.loads.end(), t.loads.begin(),
+                    same_slots) &&
+         same_slots(s.output, t.output);
+}
+
+}  // namespace
+
+std::vector<Tiling> DistinctTilings(const Chip& chip,
+                                    const SubgraphInput& input, size_t layer) {
+  std::vector<Tiling> distinct;
+  std::vector<Tiles> made;
+  SubgraphPlan plan;
+  plan.layers = {input.layers[layer]};
+  plan.tilings.resize(1);
+  plan.buffers = kMaxBuffers;
+  for (const Tiling& tiling : AllTilings(chip, input.layers[layer])) {
+    plan.tilings[0] = tiling;
+    Tiles tiles = MakeTiles(plan, input.storage);
+    const bool known =
+        std::any_of(made.begin(), made.end(),
+                    [&](const Tiles& m) { return IsSame(m, tiles); });
+    if (known) continue;
+    distinct.push_back(tiling);
+    made.push_back(std::move(tiles));
+  }
+  return distinct;
 }
 
 std::optional<int64_t> CyclesOf(const Chip& chip, const SubgraphInput& input,

@@ -1,6 +1,7 @@
-#ifndef EK_COMPILER_ENGINES_DLA_SMALL_NETWORKS_H_
-#define EK_COMPILER_ENGINES_DLA_SMALL_NETWORKS_H_
+#ifndef EK_COMPILER_ENGINES_DLA_TESTING_SMALL_NETWORKS_H_
+#define EK_COMPILER_ENGINES_DLA_TESTING_SMALL_NETWORKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,12 +29,21 @@ std::string RandomCosts(Rng& rng);
 // border out, or leave gaps; by channel, or summed up. `graph` must outlive it.
 SubgraphInput RandomNet(Rng& rng, int layers, bool tall, const Graph& graph);
 
+// Layers of a few pixels and channels, each of which reads the one before; an
+// addition reads an earlier tensor as well. At most seven.
+SubgraphInput RandomTinyNet(Rng& rng, int layers, const Graph& graph);
+
 // One layer of any kind, with any stride, padding and dilation.
 SubgraphInput RandomLayer(Rng& rng, const Graph& graph);
 
 // All tilings of a layer, each with one buffer and with several of every
 // operand.
 std::vector<Tiling> AllTilings(const Chip& chip, const Layer& layer);
+
+// Those of AllTilings() of one layer that differ in what is computed or loaded,
+// in which order, or in the buffers for it.
+std::vector<Tiling> DistinctTilings(const Chip& chip,
+                                    const SubgraphInput& input, size_t layer);
 
 // Nothing stays, one tile each.
 SubgraphPlan EmptyPlan(const SubgraphInput& input);
@@ -45,4 +55,4 @@ std::optional<int64_t> CyclesOf(const Chip& chip, const SubgraphInput& input,
 
 }  // namespace edgekiln::compiler::dla
 
-#endif  // EK_COMPILER_ENGINES_DLA_SMALL_NETWORKS_H_
+#endif  // EK_COMPILER_ENGINES_DLA_TESTING_SMALL_NETWORKS_H_
