@@ -22,9 +22,7 @@ bool IsIdentifier(absl::string_view name) {
 
 absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
                           const v1::Setting& setting) {
-  std::vector<std::string> names;
   for (const v1::Parameter& parameter : descriptor.parameters()) {
-    names.push_back(parameter.name());
     if (parameter.name() != setting.name()) continue;
     if (setting.value() < parameter.min() ||
         setting.value() > parameter.max()) {
@@ -37,6 +35,10 @@ absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
     }
     return absl::OkStatus();
   }
+  std::vector<std::string> names;
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    names.push_back(parameter.name());
+  }
   return InvalidTarget(
       {.what = "no parameter of that name",
        .where = absl::StrCat("set \"", setting.name(), "\""),
@@ -45,6 +47,47 @@ absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
                              ? "the target has no parameters: leave `set` out"
                              : absl::StrCat("parameters are: ",
                                             absl::StrJoin(names, ", ")))});
+}
+
+// Sorted by name.
+std::vector<Constant> DefaultValues(const v1::TargetDescriptor& descriptor) {
+  std::vector<Constant> values;
+  values.reserve(static_cast<size_t>(descriptor.parameters_size()));
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    values.push_back({parameter.name(), parameter.default_value()});
+  }
+  std::sort(
+      values.begin(), values.end(),
+      [](const Constant& a, const Constant& b) { return a.name < b.name; });
+  return values;
+}
+
+// `values` with `set` applied and the constraints met.
+absl::Status Apply(const Settings& set, const v1::TargetDescriptor& descriptor,
+                   std::vector<Constant>& values) {
+  for (const v1::Setting& setting : set) {
+    EK_RETURN_IF_ERROR(CheckSetting(descriptor, setting));
+    for (Constant& value : values) {
+      if (value.name == setting.name()) value.value = setting.value();
+    }
+  }
+  for (const v1::Constraint& constraint : descriptor.constraints()) {
+    EK_ASSIGN_OR_RETURN(const int64_t holds,
+                        EvaluateConstant(constraint.expr(), values),
+                        "constraints: expr");
+    if (holds != 0) continue;
+    std::string used;
+    for (const Constant& value : values) {
+      if (constraint.expr().find(value.name) == std::string::npos) continue;
+      absl::StrAppend(&used, used.empty() ? "" : ", ", value.name, " = ",
+                      value.value);
+    }
+    return InvalidTarget({.what = "a constraint of the target does not hold",
+                          .where = used,
+                          .limit = constraint.expr(),
+                          .fix = constraint.message()});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -106,39 +149,14 @@ absl::Status CheckParameters(const v1::TargetDescriptor& descriptor) {
 
 absl::StatusOr<std::vector<Constant>> ParameterValues(
     const v1::TargetDescriptor& descriptor, const Settings& set) {
-  std::vector<Constant> values;
-  for (const v1::Parameter& parameter : descriptor.parameters()) {
-    values.push_back({parameter.name(), parameter.default_value()});
-  }
-  for (const v1::Setting& setting : set) {
-    EK_RETURN_IF_ERROR(CheckSetting(descriptor, setting));
-    for (Constant& value : values) {
-      if (value.name == setting.name()) value.value = setting.value();
-    }
-  }
-  std::sort(
-      values.begin(), values.end(),
-      [](const Constant& a, const Constant& b) { return a.name < b.name; });
-  for (const v1::Constraint& constraint : descriptor.constraints()) {
-    EK_ASSIGN_OR_RETURN(const int64_t holds,
-                        EvaluateConstant(constraint.expr(), values),
-                        "constraints: expr");
-    if (holds != 0) continue;
-    std::string used;
-    for (const Constant& value : values) {
-      if (constraint.expr().find(value.name) == std::string::npos) continue;
-      absl::StrAppend(&used, used.empty() ? "" : ", ", value.name, " = ",
-                      value.value);
-    }
-    return InvalidTarget({.what = "a constraint of the target does not hold",
-                          .where = used,
-                          .limit = constraint.expr(),
-                          .fix = constraint.message()});
-  }
+  std::vector<Constant> values = DefaultValues(descriptor);
+  EK_RETURN_IF_ERROR(Apply(set, descriptor, values));
   return values;
 }
 
 absl::Status CheckPresets(const v1::TargetDescriptor& descriptor) {
+  const std::vector<Constant> defaults = DefaultValues(descriptor);
+  std::vector<Constant> values;
   absl::flat_hash_set<std::string> seen;
   for (const v1::Preset& preset : descriptor.presets()) {
     const std::string where = absl::StrCat("preset \"", preset.name(), "\"");
@@ -146,8 +164,8 @@ absl::Status CheckPresets(const v1::TargetDescriptor& descriptor) {
       return InvalidTarget(
           {.what = "the name is empty or used twice", .where = where});
     }
-    EK_RETURN_IF_ERROR(ParameterValues(descriptor, preset.set()).status(),
-                       where);
+    values = defaults;
+    EK_RETURN_IF_ERROR(Apply(preset.set(), descriptor, values), where);
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,8 @@
 #include "target/pattern_ops.h"
 
+#include <functional>
+#include <map>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -31,6 +34,20 @@ void ForFunctions(const Visit& visit) {
   }
 }
 
+using OpsByName = std::map<std::string, PatternOp, std::less<>>;
+
+OpsByName AllOps() {
+  OpsByName all;
+  for (int i = 0; i < Ops().field_count(); ++i) {
+    const auto& field = *Ops().field(i);
+    all.emplace(field.name(), PatternOp{static_cast<OpCase>(field.number())});
+  }
+  ForFunctions([&](const std::string& function, const PatternOp& op) {
+    all.emplace(function, op);
+  });
+  return all;
+}
+
 // The function of a Unary or Binary; 0 for other ops.
 int FunctionOf(const v1::OpAttributes& attributes) {
   switch (attributes.op_case()) {
@@ -51,16 +68,10 @@ bool PatternOp::Matches(const v1::OpAttributes& attributes) const {
 }
 
 std::optional<PatternOp> FindPatternOp(absl::string_view name) {
-  const auto* const field =
-      v1::OpAttributes::descriptor()->FindFieldByName(std::string(name));
-  if (field != nullptr && field->containing_oneof() == &Ops()) {
-    return PatternOp{static_cast<OpCase>(field->number())};
-  }
-  std::optional<PatternOp> found;
-  ForFunctions([&](const std::string& function, const PatternOp& op) {
-    if (function == name) found = op;
-  });
-  return found;
+  static const auto& all = *new OpsByName(AllOps());
+  const auto found = all.find(name);
+  if (found == all.end()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<OpCase> FindOp(absl::string_view name) {
@@ -130,6 +141,8 @@ std::string VariablePrefix(const v1::OpPattern& pattern, int position) {
 
 std::vector<std::string> ChainVariableNames(const v1::OpPattern& pattern) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(pattern.ops_size()) *
+                OpVariableNames().size());
   for (int i = 0; i < pattern.ops_size(); ++i) {
     const std::string prefix = VariablePrefix(pattern, i);
     for (const std::string& name : OpVariableNames()) {

@@ -20,10 +20,19 @@ extern char** environ;
 namespace edgekiln::server {
 namespace {
 
+// Stages make and drop small objects by the ten thousand. glibc keeps 7 freed
+// ones of each size in its per-thread cache (tcache); with 256, the stages of a
+// small network take a quarter fewer instructions in the allocator. All that is
+// kept is 8 MiB at most. Other allocators do not read this.
+constexpr absl::string_view kAllocatorSettings =
+    "GLIBC_TUNABLES=glibc.malloc.tcache_count=256";
+
 // Nothing of ours: what a user has in the environment (tokens, proxies) is not
 // for a process that meets hostile bytes. A builder finds compilers by PATH.
 std::vector<std::string> Environment(bool finds_programs) {
   std::vector<std::string> environment = {"LC_ALL=C"};
+  // Compilers are foreign programs and inherit a builder's environment.
+  if (!finds_programs) environment.emplace_back(kAllocatorSettings);
   const char* const path = getenv("PATH");
   if (finds_programs && path != nullptr) {
     environment.push_back(absl::StrCat("PATH=", path));

@@ -12,20 +12,19 @@ namespace {
 // more than new pages. What is smaller has red zones in sanitized builds.
 constexpr int64_t kMinMappedBytes = int64_t{1} << 16;
 
-uint8_t* Map(int64_t size) {
+void* Map(int64_t size) {
   void* bytes = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return bytes == MAP_FAILED ? nullptr : static_cast<uint8_t*>(bytes);
+  return bytes == MAP_FAILED ? nullptr : bytes;
 }
 
-uint8_t* Allocate(int64_t size) {
-  if (size == 0) return nullptr;
-  uint8_t* bytes =
-      size >= kMinMappedBytes
-          ? Map(size)
-          : static_cast<uint8_t*>(std::calloc(static_cast<size_t>(size), 1));
+// The same for memory that need not be cleared. From this size on mmap(): most
+// pages of such maps are never touched.
+constexpr int64_t kMinMappedUnsetBytes = int64_t{1} << 24;
+
+uint8_t* Checked(void* bytes) {
   if (bytes == nullptr) throw std::bad_alloc();
-  return bytes;
+  return static_cast<uint8_t*>(bytes);
 }
 
 }  // namespace
@@ -38,8 +37,20 @@ void LazyBytes::Free::operator()(uint8_t* bytes) const {
   }
 }
 
-LazyBytes::LazyBytes(int64_t size)
-    : bytes_(Allocate(size), Free{size >= kMinMappedBytes ? size : 0}),
-      size_(size) {}
+LazyBytes::LazyBytes(int64_t size) {
+  if (size == 0) return;
+  const bool mapped = size >= kMinMappedBytes;
+  *this = LazyBytes(
+      Checked(mapped ? Map(size) : std::calloc(static_cast<size_t>(size), 1)),
+      size, mapped);
+}
+
+LazyBytes LazyBytes::Unset(int64_t size) {
+  if (size == 0) return LazyBytes();
+  const bool mapped = size >= kMinMappedUnsetBytes;
+  return LazyBytes(
+      Checked(mapped ? Map(size) : std::malloc(static_cast<size_t>(size))),
+      size, mapped);
+}
 
 }  // namespace edgekiln::simfarm

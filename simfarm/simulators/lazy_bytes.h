@@ -6,11 +6,15 @@
 
 namespace edgekiln::simfarm {
 
-// Zeroed bytes that cost nothing until they are touched.
+// Bytes that cost nothing until they are touched.
 class LazyBytes {
  public:
   LazyBytes() = default;
+  // Zeroed.
   explicit LazyBytes(int64_t size);
+  // Of any content: up to some MiB, memory that was used before, which costs
+  // less than new pages.
+  static LazyBytes Unset(int64_t size);
 
   uint8_t* data() const { return bytes_.get(); }
   int64_t size() const { return size_; }
@@ -20,6 +24,9 @@ class LazyBytes {
     void operator()(uint8_t* bytes) const;
     int64_t mapped_bytes;  // 0: not of mmap().
   };
+  LazyBytes(uint8_t* bytes, int64_t size, bool mapped)
+      : bytes_(bytes, Free{mapped ? size : 0}), size_(size) {}
+
   std::unique_ptr<uint8_t[], Free> bytes_;
   int64_t size_ = 0;
 };

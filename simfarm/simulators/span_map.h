@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "simfarm/simulators/lazy_bytes.h"
@@ -71,9 +72,11 @@ class SpanMap {
   explicit SpanMap(int64_t size)
       : size_(size),
         begins_(size),
-        storage_(size * static_cast<int64_t>(sizeof(State))),
+        storage_(LazyBytes::Unset(size * static_cast<int64_t>(sizeof(State)))),
         states_(reinterpret_cast<State*>(storage_.data())) {
-    if (size > 0) begins_.Add(0);
+    if (size == 0) return;
+    std::memset(storage_.data(), 0, sizeof(State));
+    begins_.Add(0);
   }
 
   int64_t size() const { return size_; }

@@ -1,5 +1,7 @@
 #include "simfarm/simulators/span_map.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -48,6 +50,9 @@ void ExpectEqual(const SpanMap<int>& map, const PlainMap& plain, int64_t begin,
 }
 
 TEST(SpanMapTest, EqualsAMapOfBytes) {
+  // No new memory holds zeros.
+  constexpr int kSoiled = 0x55;
+  mallopt(M_PERTURB, kSoiled);
   std::mt19937_64 random(3);
   for (const int64_t size : {1, 2, 63, 64, 65, 200, 4096, 4097, 300'000}) {
     SpanMap<int> map(size);
@@ -74,6 +79,21 @@ TEST(SpanMapTest, EqualsAMapOfBytes) {
       if (testing::Test::HasFailure()) return;
     }
     ExpectEqual(map, plain, 0, size);
+  }
+  mallopt(M_PERTURB, 0);
+}
+
+// Maps that are too large for the heap.
+TEST(SpanMapTest, LargeMapsBeginWithZeroAsWell) {
+  for (const int64_t size : {int64_t{1} << 21, int64_t{1} << 22}) {
+    SpanMap<uint64_t> map(size);
+    map.Assign(size - 2, size, 7);
+    std::vector<uint64_t> states;
+    EXPECT_TRUE(map.ForEach(0, size, [&](int64_t, int64_t, uint64_t state) {
+      states.push_back(state);
+      return true;
+    }));
+    EXPECT_EQ(states, (std::vector<uint64_t>{0, 7}));
   }
 }
 

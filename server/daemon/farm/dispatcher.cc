@@ -282,7 +282,7 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
   if (!lease.with_next) lease.request.next.clear();
   for (const LeaseRequest::Next& next : lease.request.next) {
     if (!worker.HasRole(next.role)) break;
-    if (next.batch_only && lease.request.owner.job_class != v1::BATCH) break;
+    if (next.goes_along && !next.goes_along()) break;
     v1::DaemonMessage::Lease::Next& follows = *out.add_next();
     *follows.mutable_options() = next.options;
     follows.mutable_inputs()->Assign(next.inputs.begin(), next.inputs.end());

@@ -64,7 +64,7 @@ class DispatcherChainsTest : public testing::Test {
       simulate.stage = "simulate";
       simulate.role = v1::SIMULATE_ROLE;
       simulate.options.mutable_simulate();
-      simulate.batch_only = true;
+      simulate.goes_along = [this] { return is_short_; };
     }
     LeaseCallbacks callbacks;
     callbacks.done = [this](absl::StatusOr<LeaseOutcome> done) {
@@ -112,6 +112,7 @@ class DispatcherChainsTest : public testing::Test {
   FakeLink other_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::optional<absl::StatusOr<LeaseOutcome>> done_;
+  bool is_short_ = false;
 };
 
 TEST_F(DispatcherChainsTest, EachStageHasItsResultAndItsTime) {
@@ -139,14 +140,14 @@ TEST_F(DispatcherChainsTest, AWorkerGetsWhatItHasRolesFor) {
   EXPECT_EQ(link_.leases[0].next_size(), 1);
 }
 
-TEST_F(DispatcherChainsTest, WhoeverIsWatchedWaitsForNoSimulation) {
+TEST_F(DispatcherChainsTest, WhatMayTakeLongIsDecidedWhenAWorkerTakesTheLease) {
   Submit(/*simulates=*/true);
+  is_short_ = true;
   Connect(link_, {v1::COMPILE_ROLE, v1::SIMULATE_ROLE});
   ASSERT_EQ(link_.leases.size(), 1u);
   EXPECT_EQ(link_.leases[0].next_size(), 3);
-  // Of a BATCH job until somebody else joins.
-  const uint64_t promoted = Submit(/*simulates=*/true);
-  dispatcher_->Promote(promoted, v1::INTERACTIVE);
+  Submit(/*simulates=*/true);
+  is_short_ = false;
   Connect(other_, {v1::COMPILE_ROLE, v1::SIMULATE_ROLE});
   ASSERT_EQ(other_.leases.size(), 1u);
   EXPECT_EQ(other_.leases[0].next_size(), 2);

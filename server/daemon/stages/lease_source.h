@@ -34,8 +34,10 @@ struct LeaseRequest {
     v1::WorkerRole role = v1::COMPILE_ROLE;
     v1::StageOptions options;
     std::vector<v1::BlobRef> inputs;  // As v1::DaemonMessage::Lease::Next's.
-    // Left out, with what follows, once the lease is not of class BATCH.
-    bool batch_only = false;
+    // Asked when a worker takes the lease, with locks held: must not call the
+    // LeaseSource. False leaves it out, with what follows. Absent: it goes
+    // along.
+    std::function<bool()> goes_along;
   };
 
   LeaseOwner owner;   // The first who wanted it; the best class of all.

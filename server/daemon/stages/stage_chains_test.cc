@@ -191,36 +191,71 @@ TEST_F(StageChainTest, TwoNetworksOfOneMachineHaveWholeChains) {
   EXPECT_EQ(leases_.requests[1].next.size(), 2u);
 }
 
-// One that may take long: chained where such work is known to be short, and
-// nobody of another class, or another job, waits for the rest.
-TEST_F(StageChainTest, LongWorkIsLeftOut) {
-  const auto count = [&](const std::string& program,
-                         const std::string& machine) {
-    StageCall call = Count(program, machine);
+// A stage that may take long goes along where such work is known to be short
+// when a worker takes the lease, and nobody of another class, or another job,
+// waits for the rest.
+class LongWorkTest : public StageChainTest {
+ protected:
+  static StageCall Working(StageCall call) {
     call.work = "work";
     return call;
-  };
-  const auto chain = [&](const std::string& machine) {
+  }
+
+  std::shared_ptr<StageTicket> StartChain(const std::string& machine,
+                                          v1::JobClass job_class = v1::BATCH) {
     StageCall call = Chain(machine);
-    call.next[1] = count("", machine);
-    return call;
-  };
-  const auto unknown = runner_->Start(chain("a"), {}, Of(v1::BATCH));
-  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
-  const auto first = runner_->Start(count("p", "a"), {}, Of(v1::BATCH));
-  leases_.End(2, Made("report", "report", 0.01));
-  ASSERT_TRUE(first->Wait().ok());
-  const auto known = runner_->Start(chain("b"), {}, Of(v1::BATCH));
-  ASSERT_EQ(leases_.requests.back().next.size(), 2u);
-  EXPECT_FALSE(leases_.requests.back().next[0].batch_only);
-  EXPECT_TRUE(leases_.requests.back().next[1].batch_only);
-  const auto watched = runner_->Start(chain("c"), {}, Of(v1::INTERACTIVE));
-  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
+    call.next[1] = Working(Count("", machine));
+    return runner_->Start(std::move(call), {}, Of(job_class));
+  }
+
+  // It took a lease of its own.
+  void Execute(double cpu_seconds) {
+    const std::string program = std::to_string(cpu_seconds);
+    const auto alone =
+        runner_->Start(Working(Count(program)), {}, Of(v1::BATCH));
+    leases_.End(leases_.requests.size(), Made("report", "report", cpu_seconds));
+    EXPECT_TRUE(alone->Wait().ok());
+  }
+
+  // How many stages a worker gets that takes the lease now.
+  size_t Next(const LeaseRequest& request) {
+    size_t next = 0;
+    for (const LeaseRequest::Next& stage : request.next) {
+      if (stage.goes_along && !stage.goes_along()) break;
+      ++next;
+    }
+    return next;
+  }
+};
+
+TEST_F(LongWorkTest, GoesAlongOnceItIsKnownToBeShort) {
+  const auto queued = StartChain("a");
+  const LeaseRequest first = leases_.requests.back();
+  EXPECT_EQ(Next(first), 1u);
+  Execute(0.01);
+  EXPECT_EQ(Next(first), 2u);
+  const auto later = StartChain("b");
+  EXPECT_EQ(Next(leases_.requests.back()), 2u);
   // What a chain tells of it counts as well: here it took three seconds.
-  leases_.End(3, AllMade());
-  ASSERT_TRUE(known->Wait().ok());
-  const auto after = runner_->Start(chain("d"), {}, Of(v1::BATCH));
-  EXPECT_EQ(leases_.requests.back().next.size(), 1u);
+  leases_.End(leases_.requests.size(), AllMade());
+  ASSERT_TRUE(later->Wait().ok());
+  EXPECT_EQ(Next(first), 1u);
+}
+
+TEST_F(LongWorkTest, IsNotWaitedForByOthers) {
+  Execute(0.01);
+  const auto watched = StartChain("a", v1::INTERACTIVE);
+  EXPECT_EQ(Next(leases_.requests.back()), 1u);
+  const auto alone = StartChain("b");
+  const LeaseRequest joined = leases_.requests.back();
+  EXPECT_EQ(Next(joined), 2u);
+  const auto other = StartChain("b");
+  EXPECT_EQ(Next(joined), 1u);
+  other->Cancel(absl::CancelledError("gone"));
+  EXPECT_EQ(Next(joined), 2u);
+  // Its class is the best of all who ever waited for it.
+  StartChain("b", v1::INTERACTIVE)->Cancel(absl::CancelledError("gone"));
+  EXPECT_EQ(Next(joined), 1u);
 }
 
 TEST_F(StageChainTest, AResultThatIsThereIsNotReplaced) {

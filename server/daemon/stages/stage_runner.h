@@ -114,8 +114,9 @@ class StageRunner {
                                   const std::string& key);
   bool IsAtHand(const StageCall& call, const std::string& key);
   void FindNext(const std::shared_ptr<Flight>& flight, LeaseRequest& request);
-  // Whether who waits for `head` hardly waits longer for the sake of `next`.
-  bool IsShortBehind(const Flight& head, const StageCall& next);
+  // Whether who waits for `head` hardly waits longer for the sake of this work
+  // (StageCall::work).
+  bool IsShortBehind(const Flight& head, const std::string& work);
   void NoteWork(const StageCall& call, const Landed& landed);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnLeased(const std::shared_ptr<Flight>& flight);

@@ -13,11 +13,10 @@
 
 namespace edgekiln::server {
 
-bool StageRunner::IsShortBehind(const Flight& head, const StageCall& next) {
-  if (next.work.empty()) return true;
+bool StageRunner::IsShortBehind(const Flight& head, const std::string& work) {
   MutexLock lock(mutex_);
   return head.owner.job_class == v1::BATCH && head.tickets.size() <= 1 &&
-         known_work_.IsShort(next.work);
+         known_work_.IsShort(work);
 }
 
 void StageRunner::NoteWork(const StageCall& call, const Landed& landed) {
@@ -33,7 +32,6 @@ void StageRunner::FindNext(const std::shared_ptr<Flight>& flight,
   bool some_left_out = false;
   bool some_open = false;
   for (StageCall& call : flight->call.next) {
-    if (!IsShortBehind(*flight, call)) break;
     const Stage stage = call.options.options_case();
     std::shared_ptr<Flight> next;
     if (!HasAllInputs(call)) {
@@ -62,12 +60,17 @@ void StageRunner::FindNext(const std::shared_ptr<Flight>& flight,
       next->owner = flight->owner;
       next->head = flight;
     }
-    request.next.push_back({.key = next != nullptr ? next->key : "",
-                            .stage = call.name,
-                            .role = RoleOf(stage),
-                            .options = call.options,
-                            .inputs = call.inputs,
-                            .batch_only = !call.work.empty()});
+    LeaseRequest::Next& follows = request.next.emplace_back();
+    if (next != nullptr) follows.key = next->key;
+    follows.stage = call.name;
+    follows.role = RoleOf(stage);
+    follows.options = call.options;
+    follows.inputs = call.inputs;
+    if (!call.work.empty()) {
+      follows.goes_along = [this, flight, work = call.work] {
+        return IsShortBehind(*flight, work);
+      };
+    }
     MutexLock lock(mutex_);
     flight->next.emplace_back(std::move(call), std::move(next));
   }

@@ -586,6 +586,7 @@ void FakeLeases::ExecuteNext(const std::vector<LeaseRequest::Next>& next,
   outcome.next.reserve(next.size());
   std::vector<const v1::StageResult*> before = {&outcome.result};
   for (const LeaseRequest::Next& stage : next) {
+    if (stage.goes_along && !stage.goes_along()) return;
     const auto inputs = ChainedInputs(stage.inputs, before);
     {
       MutexLock lock(mutex_);
