@@ -130,6 +130,19 @@ TEST_F(BuilderTest, RunsProgramsAndNothingElse) {
       << came["folder"];
 }
 
+// Settings of our allocator are not for compilers, which inherit it.
+TEST_F(BuilderTest, TheEnvironmentIsThatOfCompilers) {
+  ChildProcess child(Options());
+  const auto result = Let(child, Attempt::kEnvironment);
+  ASSERT_TRUE(result.ok()) << result.status();
+  bool finds_programs = false;
+  for (const v1::ChildBlob& variable : result->outputs()) {
+    EXPECT_FALSE(absl::StartsWith(variable.data(), "GLIBC_TUNABLES="));
+    finds_programs |= absl::StartsWith(variable.data(), "PATH=");
+  }
+  EXPECT_TRUE(finds_programs);
+}
+
 TEST_F(BuilderTest, HasAFolderOnlyWhileItLives) {
   {
     ChildProcess child(Options());

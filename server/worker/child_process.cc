@@ -303,8 +303,13 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
     cpu_wait_before_ = CpuWaitOf(pid_);
     cpu_wait_read_ = now;
   }
-  absl::StatusOr<v1::ChildReply::Result> result =
-      Converse(request, limits, handlers);
+  absl::StatusOr<v1::ChildReply::Result> result = absl::UnknownError("");
+  {
+    const LongStages::Watched watched(
+        background_ ? nullptr : options_.long_stages, pid_,
+        limits.deadline - now, /*may_be_lowered=*/!IsBuilder());
+    result = Converse(request, limits, handlers);
+  }
   if (result.ok()) {
     // Whatever our own failure was, the next stage gets a fresh process; one
     // that ran out of memory is about to end.

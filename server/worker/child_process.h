@@ -19,6 +19,7 @@
 #include "edgekiln/v1/worker_child.pb.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/builder_guard.h"
+#include "server/worker/long_stages.h"
 #include "server/worker/message_channel.h"
 #include "server/worker/scratch_folder.h"
 
@@ -38,6 +39,9 @@ struct ChildOptions {
   std::vector<std::string> tool_folders;
   // Of one request; never more than until its deadline, rounded up to seconds.
   absl::Duration cpu_limit = absl::InfiniteDuration();
+  // Of children that are not in the background. Must outlive the ChildProcess;
+  // null: long stages keep their priority.
+  LongStages* long_stages = nullptr;
 };
 
 // Names of builders' folders begin like that.

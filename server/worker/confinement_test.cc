@@ -1,19 +1,15 @@
 #include "server/worker/confinement.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -22,6 +18,7 @@
 #include "server/worker/child_process.h"
 #include "server/worker/sanitized.h"
 #include "server/worker/system_calls.h"
+#include "server/worker/testing/crowded_processor.h"
 #include "server/worker/testing/test_child.h"
 #include "tests/support/skip.h"
 
@@ -192,8 +189,11 @@ TEST(ConfinementTest, TheEnvironmentIsOurs) {
     names.insert(variable.data().substr(0, variable.data().find('=')));
   }
   EXPECT_EQ(names.count("LC_ALL"), 1u);
-  for (const char* kept : {"LC_ALL", "LD_LIBRARY_PATH", "ASAN_OPTIONS",
-                           "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+  // The allocator's settings.
+  EXPECT_EQ(names.count("GLIBC_TUNABLES"), 1u);
+  for (const char* kept :
+       {"LC_ALL", "GLIBC_TUNABLES", "LD_LIBRARY_PATH", "ASAN_OPTIONS",
+        "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
     names.erase(kept);
   }
   EXPECT_EQ(names, std::set<std::string>());
@@ -235,36 +235,17 @@ TEST(ConfinementTest, CpuTimeEnds) {
   EXPECT_NE(detail->fix, "");
 }
 
-// Ten threads of ours want the only processor that the child may use.
 TEST(ConfinementTest, AStageThatGetsNoProcessorIsNotToBlame) {
   if (!std::ifstream("/proc/self/schedstat").good()) {
     EK_SKIP("the kernel does not say how long threads wait (schedstat)");
   }
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
-    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
-  }
-  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  CrowdedProcessor processor;
   ChildProcess child(TestChild());
   Living(child);
-  std::atomic<bool> over{false};
-  std::vector<std::thread> others;
-  for (int i = 0; i < 10; ++i) {
-    others.emplace_back([&over] {
-      while (!over) {
-      }
-    });
-  }
-  // This thread need not wait for them.
-  sched_setaffinity(0, sizeof(before), &before);
+  processor.Crowd();
   MessageChannel::Limits limits;
   limits.deadline = MessageChannel::Now() + absl::Seconds(2);
   const auto result = Let(child, Attempt::kBurn, limits);
-  over = true;
-  for (std::thread& other : others) other.join();
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(GetErrorDetail(result.status())->reason, "STAGE_STARVED")
       << result.status();

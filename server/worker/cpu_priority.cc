@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <system_error>
 #include <thread>
 
@@ -21,9 +22,13 @@ bool MayRaisePriority() {
   return may;
 }
 
-void SetBackground(pid_t pid, bool background) {
+void SetNice(pid_t pid, int nice) {
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(pid),
-                    background ? kBackgroundNice : kStageNice);
+                    std::max(nice, getpriority(PRIO_PROCESS, 0)));
+}
+
+void SetBackground(pid_t pid, bool background) {
+  SetNice(pid, background ? kBackgroundNice : kStageNice);
 }
 
 }  // namespace edgekiln::server

@@ -10,10 +10,15 @@ namespace edgekiln::server {
 // for a moment.
 bool MayRaisePriority();
 
-// Of processes that execute stages: 0 is normal, 19 the lowest. The second one
-// gets a tenth of what the first gets of a processor that both want.
+// Of processes that execute stages: 0 is normal, 19 the lowest. Each gets a
+// third of what the one before gets of a processor that both want.
 inline constexpr int kStageNice = 5;
+inline constexpr int kLongStageNice = 10;  // long_stages.h
 inline constexpr int kBackgroundNice = 15;
+
+// Never higher than that of the calling thread. No error: the process, of which
+// it must be the only thread, is only slower, or others are.
+void SetNice(pid_t pid, int nice);
 
 // Has the process, which has one thread and executes stages, give way to others
 // that want a processor, or no longer. No error: it is only slower, or others

@@ -59,6 +59,11 @@ absl::StatusOr<std::vector<SharedBytes>> InputsOf(
   return blobs.Get(digests);
 }
 
+ChildOptions WithLongStages(ChildOptions options, LongStages* long_stages) {
+  options.long_stages = long_stages;
+  return options;
+}
+
 // What a stage has made, as blobs.
 struct Outputs {
   std::vector<Digest> digests;
@@ -152,9 +157,11 @@ LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
     : num_slots_(slots),
       num_spare_slots_(
           SpareSlots(slots, child.memory_limit_bytes, memory_budget_bytes)),
-      child_options_(std::move(child)),
-      compilers_(compilers),
       may_raise_priority_(MayRaisePriority()),
+      long_stages_(may_raise_priority_ ? std::make_unique<LongStages>()
+                                       : nullptr),
+      child_options_(WithLongStages(std::move(child), long_stages_.get())),
+      compilers_(compilers),
       memory_shares_(ShareMemory(memory_budget_bytes,
                                  child_options_.memory_limit_bytes,
                                  slots + num_spare_slots_)),

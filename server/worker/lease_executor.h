@@ -14,6 +14,7 @@
 #include "server/worker/blob_client.h"
 #include "server/worker/child_process.h"
 #include "server/worker/current_compilers.h"
+#include "server/worker/long_stages.h"
 #include "server/worker/memory_budget.h"
 #include "server/worker/slot_child.h"
 
@@ -78,10 +79,12 @@ class LeaseExecutor {
 
   const int num_slots_;  // Without spare ones.
   const int num_spare_slots_;
+  // Else a slot that has executed a BATCH lease, or a long one, would stay
+  // slow.
+  const bool may_raise_priority_;
+  const std::unique_ptr<LongStages> long_stages_;  // Null where it may not.
   const ChildOptions child_options_;
   CurrentCompilers* const compilers_;
-  // Else a slot that has executed a BATCH lease would stay slow.
-  const bool may_raise_priority_;
   const MemoryShares memory_shares_;
   MemoryBudget memory_;
   BlobClient& blobs_;

@@ -1,15 +1,23 @@
 #include "server/worker/lease_executor.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
+#include <thread>
 
 #include "base/mutex.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/worker/blob_cache.h"
+#include "server/worker/cpu_priority.h"
 #include "server/worker/scratch_folder.h"
 #include "server/worker/testing/fake_compiler.h"
 #include "server/worker/testing/test_child.h"
@@ -285,6 +293,59 @@ TEST_F(LeaseExecutorTest, TimeoutOfTheLease) {
   const std::string reason = sink_->Await(1).infra_error().reason();
   // The latter on a machine that has much to do.
   EXPECT_TRUE(reason == "STAGE_TIMEOUT" || reason == "STAGE_STARVED") << reason;
+}
+
+// Priorities (nice) of the living children of this process, the highest first.
+std::multiset<int> NicesOfChildren() {
+  std::multiset<int> nices;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const size_t end = text.rfind(')');
+    if (end == std::string::npos) continue;
+    std::istringstream words(text.substr(end + 1));
+    std::string state;
+    pid_t parent = 0;
+    words >> state >> parent;
+    if (parent != getpid() || state == "Z" || state == "X") continue;
+    std::string word;
+    for (int i = 5; i < 19; ++i) words >> word;  // `nice` is the 19th.
+    int nice = 0;
+    words >> nice;
+    nices.insert(nice);
+  }
+  return nices;
+}
+
+// One that computes for long, the same of BATCH, and one that does not compute.
+TEST_F(LeaseExecutorTest, LongStagesGiveWay) {
+  if (!MayRaisePriority()) {
+    GTEST_SKIP() << "this user may not raise priorities";
+  }
+  LeaseExecutor executor(3, TestChild(), blobs_);
+  v1::DaemonMessage::Lease burns = Lease(1);
+  burns.mutable_options()->mutable_convert_data()->set_limit(
+      static_cast<int64_t>(Attempt::kBurn));
+  executor.Add(burns, sink_);
+  burns.set_lease_id(2);
+  burns.set_background(true);
+  executor.Add(burns, sink_);
+  executor.Add(Forever(3), sink_);
+  const int own = getpriority(PRIO_PROCESS, 0);
+  std::multiset<int> expected;
+  for (const int nice : {kStageNice, kLongStageNice, kBackgroundNice}) {
+    expected.insert(std::max(nice, own));
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  std::multiset<int> nices;
+  while (nices != expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    nices = NicesOfChildren();
+  }
+  EXPECT_EQ(nices, expected);
+  executor.CancelAll();
+  for (const uint64_t id : {1, 2, 3}) sink_->Await(id);
 }
 
 v1::DaemonMessage::Lease BuildLease(v1::DaemonMessage::Lease lease) {

@@ -16,9 +16,9 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/http/byte_buffer.h"
 #include "server/daemon/http/call_message.h"
+#include "server/daemon/http/origin.h"
 #include "server/daemon/http/pages.h"
 #include "server/daemon/http/route.h"
-#include "server/daemon/listen_address.h"
 #include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
@@ -48,14 +48,6 @@ HttpAnswer Status(absl::string_view status) {
   HttpAnswer answer;
   answer.body = absl::StrCat("{\"status\":\"", status, "\"}\n");
   return answer;
-}
-
-// "localhost:80" to "localhost", "[::1]:80" to "[::1]".
-absl::string_view HostOf(absl::string_view authority) {
-  const size_t bracket = authority.find(']');
-  const size_t colon =
-      authority.find(':', bracket == absl::string_view::npos ? 0 : bracket);
-  return authority.substr(0, colon);
 }
 
 MHD_Result AddField(void* to, MHD_ValueKind, const char* key,
@@ -128,40 +120,31 @@ Exchange::Exchange(ExchangeContext& context, MHD_Connection* connection,
     : context_(context),
       connection_(connection),
       verb_(std::move(verb)),
-      path_(std::move(path)) {}
+      path_(std::move(path)) {
+  const MHD_ConnectionInfo* const head = MHD_get_connection_info(
+      connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  if (head != nullptr) {
+    context_.connections->HeadRead(connection, head->header_size);
+  }
+}
 
 const char* Exchange::Header(const char* name) const {
   return MHD_lookup_connection_value(connection_, MHD_HEADER_KIND, name);
 }
 
-std::optional<HttpAnswer> Exchange::WrongOrigin() {
-  const char* const host = Header("Host");
-  const absl::string_view asked = host == nullptr ? "" : host;
-  if (context_.loopback && host != nullptr &&
-      (absl::StartsWith(asked, "unix") ||  // Loopback to IsLoopback().
-       !IsLoopback(absl::StrCat(HostOf(asked), ":1")))) {
-    // A page of others whose name was made to stand for this machine.
-    return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_HOST",
-                 "this address is for this machine alone",
-                 SanitizeText(std::string(asked), kMaxTextBytes),
-                 "ask for localhost or 127.0.0.1");
-  }
-  const char* const origin = Header("Origin");
-  const char* const site = Header("Sec-Fetch-Site");
-  const bool foreign =
-      origin != nullptr && origin != absl::StrCat("http://", asked);
-  // Of what has no origin, as an image, browsers say at least this.
-  if (foreign || (site != nullptr && absl::string_view(site) == "cross-site")) {
-    return Error(403, absl::StatusCode::kPermissionDenied, "WRONG_ORIGIN",
-                 "requests from other origins are refused",
-                 SanitizeText(origin != nullptr ? origin : "", kMaxTextBytes),
-                 "ask from a program, or from a page of this address");
-  }
-  return std::nullopt;
-}
-
 std::optional<HttpAnswer> Exchange::Refuse() {
-  if (auto wrong = WrongOrigin()) return wrong;
+  const absl::Status origin =
+      CheckOrigin(Header("Host"), Header("Origin"), Header("Sec-Fetch-Site"),
+                  context_.loopback);
+  if (!origin.ok()) return ErrorAnswer(origin, 403);
+  // libmicrohttpd searches lines among the chunks of a body again and again, as
+  // it does heads (http_connections.h).
+  if (Header("Transfer-Encoding") != nullptr) {
+    return Error(411, absl::StatusCode::kInvalidArgument, "NO_LENGTH",
+                 "the body comes in chunks, without its length",
+                 "Transfer-Encoding",
+                 "send Content-Length; with curl, -d @FILE in place of -T");
+  }
   if (verb_ != "POST") return std::nullopt;
   const char* const type = Header("Content-Type");
   const absl::string_view media =
@@ -207,6 +190,7 @@ void Exchange::DropBody() {
 }
 
 MHD_Result Exchange::Continue(const char* data, size_t* size) {
+  if (*size > 0) context_.connections->BodyRead(connection_, *size);
   switch (state_) {
     case State::kHead:
       state_ = State::kBody;
@@ -220,6 +204,8 @@ MHD_Result Exchange::Continue(const char* data, size_t* size) {
       if (dropped_bytes_ > kMaxDroppedBytes) return MHD_NO;
       *size = 0;
       return MHD_YES;
+    case State::kParsing:
+      return Begin();
     case State::kCalling: {
       const MHD_Result sent = Send(answer_);
       answer_ = HttpAnswer();  // libmicrohttpd has its own copy.
@@ -263,9 +249,8 @@ MHD_Result Exchange::Dispatch() {
     answer.allow = absl::StrJoin(match.verbs, ", ");
     return Send(answer);
   }
-  const MethodDescriptor* const method =
-      match.route == nullptr ? nullptr : MethodNamed(match.route->method);
-  if (method == nullptr) {
+  method_ = match.route == nullptr ? nullptr : MethodNamed(match.route->method);
+  if (method_ == nullptr) {
     return Send(Error(404, absl::StatusCode::kNotFound, "NO_SUCH_PATH",
                       "there is nothing at this path",
                       SanitizeText(path_, kMaxTextBytes),
@@ -274,59 +259,90 @@ MHD_Result Exchange::Dispatch() {
   HttpFields fields;
   MHD_get_connection_values(connection_, MHD_GET_ARGUMENT_KIND, AddField,
                             &fields);
-  const bool streams = method->server_streaming();
-  const char* const last = streams ? Header("Last-Event-ID") : nullptr;
+  const char* const last =
+      method_->server_streaming() ? Header("Last-Event-ID") : nullptr;
   if (last != nullptr) fields.emplace_back("after_sequence", last);
   // Last, so that a query does not ask for another than the path says.
   for (auto& field : match.fields) fields.push_back(std::move(field));
-  const auto request = MakeRequest(*method, fields, body_);
-  if (!request.ok()) return Send(ErrorAnswer(request.status()));
-  DropBody();
-  return streams ? Stream(*method, **request) : Call(*method, **request);
+  if (body_.size() < kLargeJsonBytes) {
+    Parse(fields);
+    return Begin();
+  }
+  if (!context_.live.Add(&call_)) return Send(ErrorAnswer(ShuttingDown()));
+  state_ = State::kParsing;
+  context_.connections->Busy(connection_);
+  MHD_suspend_connection(connection_);
+  context_.json.Post(JsonWork::kParse, [this, fields = std::move(fields)] {
+    Parse(fields);
+    context_.live.Remove(&call_,
+                         [c = connection_] { MHD_resume_connection(c); });
+  });
+  return MHD_YES;
 }
 
-MHD_Result Exchange::Call(const MethodDescriptor& method,
-                          const Message& request) {
+void Exchange::Parse(const HttpFields& fields) {
+  parsed_ = MakeRequest(*method_, fields, body_);
+  DropBody();
+}
+
+MHD_Result Exchange::Begin() {
+  if (!parsed_.ok()) return Send(ErrorAnswer(parsed_.status()));
+  const std::unique_ptr<Message> request = *std::move(parsed_);
+  return method_->server_streaming() ? Stream(*request) : Call(*request);
+}
+
+MHD_Result Exchange::Call(const Message& request) {
   if (!context_.live.Add(&call_)) return Send(ErrorAnswer(ShuttingDown()));
   state_ = State::kCalling;
   context_.connections->Busy(connection_);
-  method_ = &method;
   request_ = ToByteBuffer(request);
   call_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   MHD_suspend_connection(connection_);
   context_.daemon->UnaryCall(
-      &call_, PathOf(method), grpc::StubOptions(), &request_, &response_,
+      &call_, PathOf(*method_), grpc::StubOptions(), &request_, &response_,
       [this](const grpc::Status& status) {
-        const auto message = NewMessage(*method_->output_type());
-        if (context_.live.ending() && !status.ok()) {
-          answer_ = ErrorAnswer(ShuttingDown());
-        } else if (!status.ok()) {
-          answer_ = ErrorAnswer(status);
-        } else if (!FromByteBuffer(response_, *message)) {
-          answer_ = ErrorAnswer(
-              absl::InternalError("the daemon's answer cannot be read"));
-        } else if (message->GetDescriptor() ==
-                   v1::RenderedReport::descriptor()) {
-          answer_ =
-              FileAnswer(static_cast<const v1::RenderedReport&>(*message));
+        const auto end = [this, status] {
+          answer_ = AnswerOf(status);
+          context_.live.Remove(&call_,
+                               [c = connection_] { MHD_resume_connection(c); });
+        };
+        if (status.ok() && response_.Length() >= kLargeJsonBytes) {
+          context_.json.Post(JsonWork::kWrite, end);
         } else {
-          answer_.body = absl::StrCat(ToJson(*message), "\n");
+          end();
         }
-        context_.live.Remove(&call_,
-                             [c = connection_] { MHD_resume_connection(c); });
       });
   return MHD_YES;
 }
 
-MHD_Result Exchange::Stream(const MethodDescriptor& method,
-                            const Message& request) {
+HttpAnswer Exchange::AnswerOf(const grpc::Status& status) const {
+  if (!status.ok()) {
+    return context_.live.ending() ? ErrorAnswer(ShuttingDown())
+                                  : ErrorAnswer(status);
+  }
+  const auto message = NewMessage(*method_->output_type());
+  if (!FromByteBuffer(response_, *message)) {
+    return ErrorAnswer(
+        absl::InternalError("the daemon's answer cannot be read"));
+  }
+  if (message->GetDescriptor() == v1::RenderedReport::descriptor()) {
+    return FileAnswer(static_cast<const v1::RenderedReport&>(*message));
+  }
+  HttpAnswer answer;
+  answer.body = absl::StrCat(ToJson(*message), "\n");
+  return answer;
+}
+
+MHD_Result Exchange::Stream(const Message& request) {
+  if (!context_.live.StreamBegins()) {
+    return Send(ErrorAnswer(ShuttingDown()));
+  }
   context_.connections->Busy(connection_);
   auto owned = std::make_unique<Owned>();
   owned->connection = connection_;
   owned->live = &context_.live;
-  context_.live.StreamBegins();
   owned->stream = StartEventStream(
-      *context_.daemon, method, request,
+      *context_.daemon, *method_, request,
       [c = connection_] { MHD_resume_connection(c); },
       [live = owned->live] { live->StreamEnded(); });
   context_.live.Add(owned->stream);

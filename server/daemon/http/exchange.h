@@ -15,11 +15,15 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "server/daemon/http/answer.h"
+#include "server/daemon/http/call_message.h"
 #include "server/daemon/http/event_stream.h"
 #include "server/daemon/http/http_connections.h"
+#include "server/daemon/http/json_thread.h"
 #include "server/daemon/http/live.h"
 
 namespace edgekiln::server {
@@ -36,10 +40,13 @@ struct ExchangeContext {
   size_t max_live = 0;
   std::atomic<size_t> bodies_bytes{0};  // Of requests that are being read.
   Live live;                            // Calls under way.
+  // Last: destroyed, with its work done, before the members above.
+  JsonThread json;
 };
 
 // Used by the thread of libmicrohttpd that has its connection; a call's end
-// comes from gRPC's.
+// comes from gRPC's, and large JSON is dealt with in its own, while the
+// connection is suspended.
 class Exchange {
  public:
   Exchange(ExchangeContext& context, MHD_Connection* connection,
@@ -52,20 +59,23 @@ class Exchange {
   MHD_Result Continue(const char* data, size_t* size);
 
  private:
-  enum class State { kHead, kBody, kCalling, kAnswered };
+  enum class State { kHead, kBody, kParsing, kCalling, kAnswered };
 
   // What is wrong with the head; nothing if it may go on.
   std::optional<HttpAnswer> Refuse();
-  std::optional<HttpAnswer> WrongOrigin();
   // Keeps a piece of the body, unless it is too large.
   void Keep(absl::string_view piece);
   void DropBody();
-  // Answers, or starts the call and suspends the connection.
+  // Answers, or finds the call's method and makes its request.
   MHD_Result Dispatch();
-  MHD_Result Call(const google::protobuf::MethodDescriptor& method,
-                  const google::protobuf::Message& request);
-  MHD_Result Stream(const google::protobuf::MethodDescriptor& method,
-                    const google::protobuf::Message& request);
+  // Of the fields and the body.
+  void Parse(const HttpFields& fields);
+  // Starts the call that was parsed, and suspends the connection.
+  MHD_Result Begin();
+  MHD_Result Call(const google::protobuf::Message& request);
+  MHD_Result Stream(const google::protobuf::Message& request);
+  // What a call has come to.
+  HttpAnswer AnswerOf(const grpc::Status& status) const;
   MHD_Result Send(const HttpAnswer& answer);
   const char* Header(const char* name) const;
 
@@ -81,6 +91,7 @@ class Exchange {
   // Of the call.
   grpc::ClientContext call_;
   const google::protobuf::MethodDescriptor* method_ = nullptr;
+  absl::StatusOr<std::unique_ptr<google::protobuf::Message>> parsed_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;
   HttpAnswer answer_;

@@ -27,8 +27,11 @@ namespace {
 // Of a connection that neither asks nor reads.
 constexpr unsigned int kIdleSeconds = 30;
 // Half of it for the head of a request, the rest for what is made of it.
-constexpr size_t kConnectionBytes = 32 << 10;
+constexpr size_t kConnectionBytes = HttpConnections::kMaxOneHeadBytes;
 constexpr std::chrono::seconds kPingInterval{15};
+constexpr std::chrono::milliseconds kLookInterval{100};  // For long heads.
+// While nobody is connected.
+constexpr std::chrono::milliseconds kIdleLookInterval{1000};
 constexpr int kMaxMessageBytes = 16 << 20;
 
 absl::Status NotStarted(const std::string& address, int error) {
@@ -63,7 +66,7 @@ class MicrohttpdServer final : public HttpServer {
       stopping_ = true;
     }
     changed_.NotifyAll();
-    if (pinger_.joinable()) pinger_.join();
+    if (maintenance_.joinable()) maintenance_.join();
     // First no new connections; what these gave back is ours to close.
     std::vector<MHD_socket> listening;
     for (MHD_Daemon* const daemon : daemons_) {
@@ -102,7 +105,7 @@ class MicrohttpdServer final : public HttpServer {
       }
       daemons_.push_back(daemon);
     }
-    pinger_ = std::thread([this] { PingLoop(); });
+    maintenance_ = std::thread([this] { RunMaintenance(); });
     return absl::OkStatus();
   }
 
@@ -138,16 +141,23 @@ class MicrohttpdServer final : public HttpServer {
     *state = nullptr;
   }
 
-  void PingLoop() {
+  // Pings streams and cuts long heads, until the end.
+  void RunMaintenance() {
+    using Clock = std::chrono::steady_clock;
+    auto ping_at = Clock::now() + kPingInterval;
     MutexLock lock(mutex_);
     while (!stopping_) {
-      const auto end = std::chrono::steady_clock::now() + kPingInterval;
-      while (!stopping_ && changed_.WaitUntil(lock, end)) {
-      }
-      if (stopping_) return;
       lock.Unlock();
-      context_.live.PingAll();
+      if (Clock::now() >= ping_at) {
+        context_.live.PingAll();
+        ping_at = Clock::now() + kPingInterval;
+      }
+      const bool connected = context_.connections->CutLongHeads();
       lock.Lock();
+      const auto next =
+          Clock::now() + (connected ? kLookInterval : kIdleLookInterval);
+      while (!stopping_ && changed_.WaitUntil(lock, next)) {
+      }
     }
   }
 
@@ -157,7 +167,7 @@ class MicrohttpdServer final : public HttpServer {
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread pinger_;
+  std::thread maintenance_;
 };
 
 }  // namespace

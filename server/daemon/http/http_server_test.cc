@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "gtest/gtest.h"
+#include "server/daemon/http/json_thread.h"
 #include "server/daemon/rpc_status.h"
 
 namespace edgekiln::server {
@@ -109,11 +111,11 @@ class HttpServerTest : public testing::Test {
     grpc_->Shutdown(std::chrono::system_clock::now());
   }
 
-  void Start() {
+  void Start(int max_body_bytes = 1000) {
     auto http = StartHttpServer(
         {.address = "127.0.0.1:0",
          .max_connections = 50,
-         .max_body_bytes = 1000},
+         .max_body_bytes = max_body_bytes},
         daemon_, [this] { return ready_; }, *log_);
     ASSERT_TRUE(http.ok()) << http.status();
     http_ = *std::move(http);
@@ -284,17 +286,6 @@ TEST_F(HttpServerTest, OtherOriginsAreRefused) {
 TEST_F(HttpServerTest, BodiesAreBounded) {
   EXPECT_TRUE(Is(Post("/v1/jobs", std::string(1001, ' ')), 413));
   EXPECT_TRUE(Is(Post("/v1/jobs", "{"), 400));
-  // In pieces, without its length.
-  std::string chunks;
-  for (int i = 0; i < 11; ++i) {
-    absl::StrAppend(&chunks, "64\r\n", std::string(100, ' '), "\r\n");
-  }
-  EXPECT_TRUE(Is(
-      Ask(absl::StrCat("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
-                       "Content-Type: application/json\r\nConnection: close\r\n"
-                       "Transfer-Encoding: chunked\r\n\r\n",
-                       chunks, "0\r\n\r\n")),
-      413));
   EXPECT_TRUE(Is(Get(absl::StrCat("/", std::string(100'000, 'x'))), 414));
 }
 
@@ -365,6 +356,23 @@ TEST_F(HttpServerTest, EndsWithCallsAndStreamsUnderWay) {
   close(stream);
 }
 
+// Of some streams the call begins while the server ends.
+TEST_F(HttpServerTest, EndsWhileStreamsBegin) {
+  for (int round = 0; round < 20; ++round) {
+    if (round > 0) Start();
+    std::vector<int> fds;
+    for (int i = 0; i < 20; ++i) fds.push_back(Connect());
+    for (const int fd : fds) {
+      Say(fd,
+          "GET /v1/jobs/endless/events HTTP/1.1\r\n"
+          "Host: localhost\r\n\r\n");
+    }
+    if (round % 2 == 1) Hear(fds[static_cast<size_t>(round)], "HTTP");
+    http_.reset();
+    for (const int fd : fds) close(fd);
+  }
+}
+
 // A reader that has stopped does not hold up the end.
 TEST_F(HttpServerTest, EndsWithAReaderThatDoesNotRead) {
   const int fd = Connect();
@@ -419,6 +427,110 @@ TEST_F(HttpServerTest, HeadsAreBounded) {
   };
   EXPECT_TRUE(Is(Get("/healthz", header(12 << 10)), 200));
   EXPECT_TRUE(Is(Get("/healthz", header(16 << 10)), 431));
+}
+
+// As many as all of them may have together, and one.
+TEST_F(HttpServerTest, LongHeadsThatDoNotEndAreCut) {
+  const int small = Connect();
+  Say(small, "GET /healthz HTTP/1.1\r\nHost: loc");
+  std::vector<int> fds;
+  for (int i = 0; i < 5; ++i) {
+    fds.push_back(Connect());
+    Say(fds.back(), absl::StrCat("GET / HTTP/1.1\r\nCookie: ",
+                                 std::string(size_t{14} << 10, 'x')));
+  }
+  // Which one is cut depends on which head is longest: all are alike.
+  std::vector<pollfd> polls;
+  for (const int fd : fds) polls.push_back({fd, POLLIN, 0});
+  EXPECT_EQ(poll(polls.data(), polls.size(), 20'000), 1);
+  Say(small, "alhost\r\n\r\n");
+  EXPECT_TRUE(Is(Hear(small, "\r\n\r\n"), 200));
+  for (const int fd : fds) close(fd);
+  close(small);
+}
+
+// More than heads that do not end may have together.
+TEST_F(HttpServerTest, ManyRequestsOfOneConnectionAreNoLongHead) {
+  const int fd = Connect();
+  const std::string cookie(size_t{12} << 10, 'x');
+  const std::string get = absl::StrCat(
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nCookie: ", cookie,
+      "\r\n\r\n");
+  const std::string post = absl::StrCat(
+      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+      "application/json\r\nContent-Length: 1000\r\n\r\n{",
+      std::string(998, ' '), "}");
+  for (int i = 0; i < 8; ++i) {
+    Say(fd, get);
+    EXPECT_TRUE(Is(Hear(fd, "\"ok\"}\n"), 200));
+  }
+  for (int i = 0; i < 80; ++i) {
+    Say(fd, post);
+    EXPECT_TRUE(Is(Hear(fd, "}\n"), 200));
+  }
+  // Beside heads that have nearly all that is allowed: were the lines of those
+  // requests taken for a head, one of these would be cut.
+  std::vector<pollfd> heads;
+  for (int i = 0; i < 4; ++i) {
+    heads.push_back({Connect(), POLLIN, 0});
+    Say(heads.back().fd,
+        absl::StrCat("GET / HTTP/1.1\r\nCookie: ", std::string(15'850, 'x')));
+  }
+  EXPECT_EQ(poll(heads.data(), heads.size(), 1500), 0);
+  Say(fd, get);
+  EXPECT_TRUE(Is(Hear(fd, "\"ok\"}\n"), 200));
+  for (const pollfd& head : heads) close(head.fd);
+  close(fd);
+}
+
+// By a thread of its own.
+TEST_F(HttpServerTest, LargeJsonIsParsedAndWritten) {
+  http_.reset();
+  Start(1 << 20);
+  const std::string space(kLargeJsonBytes, ' ');
+  const std::string small =
+      Post("/v1/jobs", absl::StrCat("{\"model_name\":", space, "\"net\"}"));
+  EXPECT_TRUE(absl::EndsWith(small, "{\"id\":\"net\"}\n")) << small;
+  const std::string name(kLargeJsonBytes, 'n');
+  const std::string large =
+      Post("/v1/jobs", absl::StrCat("{\"model_name\":\"", name, "\"}"));
+  EXPECT_TRUE(Is(large, 200));
+  EXPECT_TRUE(absl::EndsWith(large, absl::StrCat("{\"id\":\"", name, "\"}\n")));
+  const std::string wrong = Post("/v1/jobs", absl::StrCat(space, "]"));
+  EXPECT_TRUE(Is(wrong, 400)) << wrong;
+  EXPECT_TRUE(absl::StrContains(wrong, "BAD_REQUEST")) << wrong;
+  // It is still there when the server ends.
+  const int fd = Connect();
+  Say(fd, absl::StrCat("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+                       "Content-Type: application/json\r\nContent-Length: ",
+                       space.size() + 2, "\r\n\r\n{", space, "}"));
+  http_.reset();
+  close(fd);
+}
+
+// Also where the chunks, or what follows them, do not end.
+TEST_F(HttpServerTest, ChunkedBodiesAreRefused) {
+  const std::string x(size_t{14} << 10, 'x');
+  for (const std::string& body :
+       {std::string("2\r\n{}\r\n0\r\n\r\n"), absl::StrCat("2;", x),
+        absl::StrCat("0\r\nX: ", x)}) {
+    for (const char* verb : {"POST", "GET", "HEAD", "PUT"}) {
+      const int fd = Connect();
+      Say(fd, absl::StrCat(verb,
+                           " /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+                           "Content-Type: application/json\r\n"
+                           "Transfer-Encoding: chunked\r\n\r\n",
+                           body));
+      // The connection ends, too.
+      const std::string answer = Hear(fd);
+      EXPECT_TRUE(Is(answer, 411)) << verb << " " << answer;
+      if (std::string(verb) != "HEAD") {
+        EXPECT_TRUE(absl::StrContains(answer, "Content-Length; with curl"))
+            << answer;
+      }
+      close(fd);
+    }
+  }
 }
 
 // Health is answered whoever watches.

@@ -27,10 +27,12 @@ class JobWatchers {
   static constexpr int kMaxWatchers = 4096;
   // Watchers of one job that are sent its events as they come: who finds a
   // place free when it begins, or when it waits for news. Those beyond, of all
-  // jobs together, share kCrowdEvents between two calls of Tick(); an event
-  // takes some 15 us, so that a quarter of a second of them takes 8 ms.
+  // jobs together, share kCrowdEvents between two calls of Tick(). An event
+  // takes some 15 us, so that a quarter of a second of them takes 8 ms;
+  // starting a turn costs as much as kCrowdTurnEvents events.
   static constexpr int kPromptWatchers = 16;
   static constexpr int64_t kCrowdEvents = 500;
+  static constexpr int64_t kCrowdTurnEvents = 10;
 
   // All must outlive the watchers, that is, the server of the calls; they read
   // in the threads of `executor`.
@@ -41,7 +43,8 @@ class JobWatchers {
         executor_(executor),
         activity_(activity),
         max_watchers_(max_watchers),
-        crowd_(std::make_shared<WatchTurns>(executor, kCrowdEvents)) {}
+        crowd_(std::make_shared<WatchTurns>(executor, kCrowdEvents,
+                                            kCrowdTurnEvents)) {}
 
   // To be called several times a second.
   void Tick();

@@ -73,7 +73,7 @@ void WatchTurns::Tick() {
 
 void WatchTurns::Take(const Executor::Work& work) {
   taken_.emplace(&work, ticks_);
-  Pay(1);
+  Pay(turn_events_);
 }
 
 void WatchTurns::Pay(int64_t events) {

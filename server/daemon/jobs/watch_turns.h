@@ -29,12 +29,14 @@ class WatchTurns {
 
   // Shares the threads of `executor` with jobs and other connections, and takes
   // turns with them (executor.h). It must outlive this. `events_per_tick`: what
-  // may be sent between two calls of Tick(). Each turn counts as one event.
-  // What a turn sends is known late; what exceeds the limit is taken from that
-  // of the next ticks.
-  explicit WatchTurns(Executor& executor, int64_t events_per_tick = kUnlimited)
+  // may be sent between two calls of Tick(). Each turn counts as `turn_events`,
+  // whatever it sends. Events are counted only after they are sent; what
+  // exceeds the limit is taken from that of the next ticks.
+  explicit WatchTurns(Executor& executor, int64_t events_per_tick = kUnlimited,
+                      int64_t turn_events = 1)
       : executor_(executor),
         events_per_tick_(events_per_tick),
+        turn_events_(turn_events),
         allowance_(events_per_tick) {}
 
   // Begins a turn: posts `work` now, or once a turn is free, in the order of
@@ -64,6 +66,7 @@ class WatchTurns {
 
   Executor executor_;
   const int64_t events_per_tick_;
+  const int64_t turn_events_;
   Mutex mutex_;
   int64_t allowance_ ABSL_GUARDED_BY(mutex_);
   // The number of ticks when it began.

@@ -115,6 +115,20 @@ TEST_F(WatchTurnsTest, ATickAllowsSoManyEvents) {
   EXPECT_FALSE(paced.TryBegin(work[0]));
 }
 
+TEST_F(WatchTurnsTest, TurnsCountAsEvents) {
+  WatchTurns paced(*executor_, /*events_per_tick=*/10, /*turn_events=*/4);
+  std::deque<Turn> work;
+  for (int i = 0; i < 6; ++i) {
+    paced.Begin(work.emplace_back(i, begun_));
+  }
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(3));
+  // 2 too many.
+  paced.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(5));
+}
+
 TEST_F(WatchTurnsTest, ConnectionsTakeTurns) {
   Begin(kAtOnce);
   std::deque<Turn> work;
