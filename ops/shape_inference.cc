@@ -48,8 +48,9 @@ absl::StatusOr<Shape> BroadcastShape(absl::Span<const int64_t> a,
 
 absl::StatusOr<std::vector<Shape>> InferShapes(
     const v1::OpAttributes& attributes, Views inputs) {
-  for (const TensorView& input : inputs) {
-    if (input.present()) EK_RETURN_IF_ERROR(CheckTensorType(input));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].present()) continue;
+    EK_RETURN_IF_ERROR(CheckTensorType(inputs[i]), absl::StrCat("input ", i));
   }
   EK_ASSIGN_OR_RETURN(std::vector<Shape> shapes,
                       FamilyOf(attributes).infer(attributes, inputs));

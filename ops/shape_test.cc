@@ -135,6 +135,18 @@ TEST(CheckTensorTypeTest, Table) {
   }
 }
 
+TEST(InferShapesTest, ErrorsOfInputsSayWhichOne) {
+  v1::OpAttributes op;
+  op.mutable_add();
+  const TestTensor<int8_t> good = {{2}, {}, {1}, {0}};
+  const TestTensor<int8_t> bad = {{2}, {}, {0}, {0}};
+  const TensorView inputs[] = {good.view(), bad.view()};
+  const absl::Status status = InferShapes(op, inputs).status();
+  EXPECT_NE(std::string(status.message()).find("input 1: scale 0"),
+            std::string::npos)
+      << status;
+}
+
 TEST(CheckOpTest, RefusesWhatKernelsCannotHold) {
   v1::OpAttributes op;
   op.mutable_fully_connected();

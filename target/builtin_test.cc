@@ -3,6 +3,10 @@
 #include <set>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "edgekiln/v1/target.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
@@ -72,6 +76,30 @@ TEST(BuiltinTest, DescriptorIsWhatItsTextSays) {
   EXPECT_FALSE(FindBuiltinDescriptor("OP_CONV").has_value());
   EXPECT_FALSE(FindBuiltinDescriptor("dla-65").has_value());
   EXPECT_FALSE(FindBuiltinDescriptor("").has_value());
+}
+
+// Of chips with engines, but for what a constraint rules out, in words that
+// name the parameters.
+TEST(BuiltinTest, EachParameterMayHaveItsLeastValue) {
+  std::set<std::string> files;
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (!files.insert(target.file).second) continue;
+    const auto found = FindBuiltinDescriptor(target.name);
+    ASSERT_TRUE(found.has_value()) << target.name;
+    if (found->descriptor.engines().empty()) continue;
+    for (const v1::Parameter& parameter : found->descriptor.parameters()) {
+      const absl::Status resolved =
+          ResolveTarget(absl::StrCat("extends: \"", target.name,
+                                     "\" set { name: \"", parameter.name(),
+                                     "\" value: ", parameter.min(), " }"))
+              .status();
+      if (resolved.ok()) continue;
+      const auto detail = GetErrorDetail(resolved);
+      ASSERT_TRUE(detail.has_value()) << resolved;
+      EXPECT_EQ(detail->what, "a constraint of the target does not hold")
+          << target.name << ": " << parameter.name() << ": " << resolved;
+    }
+  }
 }
 
 TEST(BuiltinTest, PresetTextIsComplete) {

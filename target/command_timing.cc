@@ -25,13 +25,16 @@ absl::StatusOr<CommandTiming> CommandTiming::Create(
         const int64_t issue,
         EvaluateConstant(command.issue_cycles_expr(), constants),
         absl::StrCat(where, ": issue_cycles_expr"));
-    if (issue < 1) {
-      return MakeError(absl::StatusCode::kInvalidArgument,
-                       {.reason = "TARGET_INVALID",
-                        .what = absl::StrCat("issue_cycles_expr gives ", issue),
-                        .where = where,
-                        .limit = "at least 1 cycle"});
+    if (issue < 1 || issue > kMaxIssueCycles) {
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.reason = "TARGET_INVALID",
+           .what = absl::StrCat("issue_cycles_expr gives ", issue, " cycles"),
+           .where = where,
+           .limit = absl::StrCat("1 to ", kMaxIssueCycles, " cycles"),
+           .fix = "correct the timing of this command in the target file"});
     }
+    timing.mnemonics_.push_back(command.mnemonic());
     timing.issue_.push_back(issue);
     Expression occupancy;
     if (command.unit() != v1::CONTROL_UNIT) {
@@ -47,19 +50,17 @@ absl::StatusOr<CommandTiming> CommandTiming::Create(
 
 absl::StatusOr<int64_t> CommandTiming::OccupancyCycles(
     int32_t command, absl::Span<const int64_t> registers) const {
-  EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                      occupancy_[command].Evaluate(registers),
-                      "occupancy_cycles_expr");
-  if (cycles < 1) {
-    return MakeError(absl::StatusCode::kOutOfRange,
-                     {.reason = "TARGET_INVALID",
-                      .what = absl::StrCat("occupancy_cycles_expr gives ",
-                                           cycles, " cycles"),
-                      .limit = "at least 1 cycle",
-                      .fix = "correct the timing of this command in the "
-                             "target file"});
-  }
-  return cycles;
+  EK_ASSIGN_OR_RETURN(
+      const int64_t cycles, occupancy_[command].Evaluate(registers),
+      absl::StrCat("command ", mnemonics_[command], ": occupancy_cycles_expr"));
+  if (cycles >= 1 && cycles <= kMaxCommandCycles) return cycles;
+  return MakeError(
+      absl::StatusCode::kOutOfRange,
+      {.reason = "TARGET_INVALID",
+       .what = absl::StrCat("occupancy_cycles_expr gives ", cycles, " cycles"),
+       .where = absl::StrCat("command ", mnemonics_[command]),
+       .limit = absl::StrCat("1 to ", kMaxCommandCycles, " cycles"),
+       .fix = "correct the timing of this command in the target file"});
 }
 
 }  // namespace edgekiln::target

@@ -5,6 +5,7 @@
 // once for one machine. Used by the simulator and by the compiler's prediction.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,11 @@
 
 namespace edgekiln::target {
 
+// A stream of 2^18 commands takes less than 2^62 cycles. Sums over more, such
+// as all tiles that a search looks at, need a limit of their own.
+inline constexpr int64_t kMaxIssueCycles = 1'000'000;
+inline constexpr int64_t kMaxCommandCycles = 1'000'000'000'000;
+
 // Immutable, hence thread-safe.
 class CommandTiming {
  public:
@@ -21,16 +27,19 @@ class CommandTiming {
   static absl::StatusOr<CommandTiming> Create(
       const v1::Machine& machine, const v1::Machine::Engine& engine);
 
-  // Cycles in the front end, >= 1. `command` is a position in Isa.commands.
+  // Cycles in the front end, 1 to kMaxIssueCycles. `command` is a position in
+  // Isa.commands.
   int64_t IssueCycles(int32_t command) const { return issue_[command]; }
 
-  // Cycles of its unit, >= 1, given the value of every register in the order of
-  // Isa.registers (undefined ones: any value). OUT_OF_RANGE for overflow or a
-  // result below 1. Not for commands of the control unit.
+  // Cycles of its unit, 1 to kMaxCommandCycles, given the value of every
+  // register in the order of Isa.registers (undefined ones: any value).
+  // OUT_OF_RANGE names the command for overflow and for other results. Not for
+  // commands of the control unit.
   absl::StatusOr<int64_t> OccupancyCycles(
       int32_t command, absl::Span<const int64_t> registers) const;
 
  private:
+  std::vector<std::string> mnemonics_;
   std::vector<int64_t> issue_;
   std::vector<Expression> occupancy_;
 };

@@ -60,9 +60,9 @@ absl::StatusOr<int64_t> HostCosts::Cycles(absl::string_view op,
       absl::StatusCode::kOutOfRange,
       {.reason = "TARGET_INVALID",
        .what = absl::StrCat("an op ", op, " would take ", *cycles, " cycles"),
-       .where = absl::StrCat(WhereOf(found->op), ": cycles_expr"),
-       .limit = found->cycles.text(),
-       .need = "0 cycles or more",
+       .where = absl::StrCat(WhereOf(found->op), ": cycles_expr \"",
+                             found->cycles.text(), "\""),
+       .limit = "0 cycles or more",
        .fix = "correct the expression; max(0, ..) bounds it"});
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -416,6 +417,22 @@ bool Layout::VisitTaken(absl::FunctionRef<bool(int64_t, int64_t)> visit) const {
         [&](int64_t at, int64_t bytes) {
           return visit(run.offset + at, bytes);
         });
+  });
+}
+
+bool ShareBytes(const Layout& a, const Layout& b, int64_t b_offset) {
+  std::vector<std::pair<int64_t, int64_t>> taken;  // Begin and end.
+  b.VisitTaken([&](int64_t offset, int64_t bytes) {
+    taken.emplace_back(b_offset + offset, b_offset + offset + bytes);
+    return true;
+  });
+  std::sort(taken.begin(), taken.end());
+  // Those of a legal layout do not overlap, so that their ends rise, too.
+  return !a.VisitTaken([&](int64_t offset, int64_t bytes) {
+    const auto next = std::upper_bound(
+        taken.begin(), taken.end(), offset,
+        [](int64_t at, const auto& span) { return at < span.second; });
+    return next == taken.end() || next->first >= offset + bytes;
   });
 }
 

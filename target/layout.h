@@ -136,6 +136,10 @@ class Layout {
   absl::InlinedVector<Piece, 1> pieces_;
 };
 
+// Whether an element of `a`, from byte 0 on, and one of `b`, from byte
+// `b_offset` on, have a byte in common. Takes memory for each run of `b`.
+bool ShareBytes(const Layout& a, const Layout& b, int64_t b_offset);
+
 // OK if `box` is as large as the array of `layout` on every axis, and begins
 // nowhere before 0.
 absl::Status CheckBox(const v1::Box& box, const Layout& layout);

@@ -494,5 +494,46 @@ TEST(BoxTest, ItsLayoutIsAsLarge) {
   }
 }
 
+TEST(ShareBytesTest, FindsEveryByte) {
+  // Two blocks of 6 bytes at 0 and 10, and what fits between them.
+  const auto blocks = Layout::Create(Parse(R"(
+      extents: [2, 6] element_bits: 8 size_bytes: 16
+      terms { axis: 0 stride_bytes: 10 } terms { axis: 1 stride_bytes: 1 })"));
+  const auto gaps = Layout::Create(Parse(R"(
+      extents: [2, 4] element_bits: 8 size_bytes: 14
+      terms { axis: 0 stride_bytes: 10 } terms { axis: 1 stride_bytes: 1 })"));
+  ASSERT_TRUE(blocks.ok() && gaps.ok());
+  for (int64_t offset = -20; offset <= 20; ++offset) {
+    std::set<int64_t> taken;
+    blocks->VisitTaken([&](int64_t at, int64_t bytes) {
+      for (int64_t i = 0; i < bytes; ++i) taken.insert(at + i);
+      return true;
+    });
+    bool shared = false;
+    gaps->VisitTaken([&](int64_t at, int64_t bytes) {
+      for (int64_t i = 0; i < bytes; ++i) {
+        shared |= taken.contains(offset + at + i);
+      }
+      return true;
+    });
+    EXPECT_EQ(ShareBytes(*blocks, *gaps, offset), shared) << offset;
+    EXPECT_EQ(ShareBytes(*gaps, *blocks, -offset), shared) << offset;
+  }
+  EXPECT_FALSE(ShareBytes(*blocks, *gaps, 6));
+}
+
+TEST(ShareBytesTest, OfReversedBytesTheMirrorImagesCount) {
+  // Bytes 0 and 1 of the terms lie at 3 and 2.
+  const auto low = Layout::Create(Parse(R"(
+      extents: [2] element_bits: 8 size_bytes: 4 reversed_bytes: 4
+      terms { axis: 0 stride_bytes: 1 })"));
+  const auto plain = Layout::Create(Parse(R"(
+      extents: [2] element_bits: 8 size_bytes: 2
+      terms { axis: 0 stride_bytes: 1 })"));
+  ASSERT_TRUE(low.ok() && plain.ok());
+  EXPECT_FALSE(ShareBytes(*low, *plain, 0));
+  EXPECT_TRUE(ShareBytes(*low, *plain, 1));
+}
+
 }  // namespace
 }  // namespace edgekiln::target

@@ -158,6 +158,13 @@ WeightRange WeightRangeOf(v1::WeightValues values);
 absl::Status InvalidRegisterJobs(std::string what, std::string where,
                                  std::string fix);
 
+class RegisterJobsView;
+
+// The same for the places of a job's weights and of what its output channels
+// have beside them.
+absl::Status InvalidConstantPlaces(const RegisterJobsView& view, int32_t job,
+                                   std::string what);
+
 struct RegisterWrite {
   uint32_t offset = 0;
   uint32_t value = 0;

@@ -137,6 +137,22 @@ absl::Status RegisterJobsView::CheckJob(int32_t job,
                     .need = need});
 }
 
+absl::Status InvalidConstantPlaces(const RegisterJobsView& view, int32_t job,
+                                   std::string what) {
+  std::string where =
+      absl::StrCat("job ", Kernel::Kernel_Name(view.jobs().jobs(job).kernel()),
+                   ": operands weights");
+  for (const JobOperand operand : view.OperandsOf(job)) {
+    if (IsOfChannels(operand)) {
+      absl::StrAppend(&where, ", ", JobOperandName(operand));
+    }
+  }
+  return InvalidRegisterJobs(
+      std::move(what), std::move(where),
+      "correct their address_expr and stride_bytes_expr: each byte belongs to "
+      "one element of one operand");
+}
+
 absl::Status RegisterJobsView::CheckStages(
     int32_t job, const JobVariables& variables) const {
   std::map<int32_t, int64_t> bytes;  // By memory.

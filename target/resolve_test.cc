@@ -347,8 +347,18 @@ INSTANTIATE_TEST_SUITE_P(
         {"ZeroBandwidth", "bytes_per_cycle_expr: \"dma_bytes_per_cycle\"",
          "bytes_per_cycle_expr: \"0\"",
          "link dma: value 0 is out of range; where: bytes_per_cycle"},
+        {"HostClockFarAboveTheChips", "clock_hz_expr: \"clock_hz\"\n\nmemories",
+         "clock_hz_expr: \"499998\"\n\nmemories",
+         "a clock of 500000000 Hz; where: clock_hz; limit: 1000 times the "
+         "clock_hz of the chip, which is 499998"},
         {"ZeroIssue", "issue_cycles_expr: \"register_write_cycles\"",
-         "issue_cycles_expr: \"0\"", "at least 1 cycle"},
+         "issue_cycles_expr: \"0\"",
+         "issue_cycles_expr gives 0 cycles; where: command REG_WRITE; limit: 1 "
+         "to "
+         "1000000 cycles; fix: "},
+        {"LongIssue", "issue_cycles_expr: \"register_write_cycles\"",
+         "issue_cycles_expr: \"1000001\"",
+         "issue_cycles_expr gives 1000001 cycles"},
         {"OccupancyOfUnknownRegister", "KERNEL_H*KERNEL_W *", "KERNEL_Q *",
          "unknown name \"KERNEL_Q\""},
         {"OpcodeTwice", "opcode: 0x11", "opcode: 0x10", "opcode is used twice"},

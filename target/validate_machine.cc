@@ -25,6 +25,9 @@ namespace {
 
 constexpr int64_t kMaxHertz = 1'000'000'000'000;
 constexpr int64_t kMaxCycles = 1'000'000'000'000;
+// Of a unit's clock to the chip's, in whose cycles everything is counted: if
+// most jobs took one such cycle, no way to cut a layer would be the fastest.
+constexpr int64_t kMaxClockRatio = 1000;
 constexpr int kMaxNameBytes = 128;
 constexpr int kMaxParameters = 256;
 constexpr int kMaxMemories = 16;
@@ -102,6 +105,17 @@ class MachineCheck {
     if (value >= min && value <= max) return absl::OkStatus();
     return Invalid(absl::StrCat("value ", value, " is out of range"), where,
                    absl::StrCat(min, " to ", max));
+  }
+
+  // Of an engine or the host.
+  absl::Status CheckClock(int64_t hertz, const std::string& where) const {
+    EK_RETURN_IF_ERROR(CheckRange(hertz, 1, kMaxHertz, where));
+    if (hertz <= kMaxClockRatio * machine_.clock_hz()) return absl::OkStatus();
+    return Invalid(absl::StrCat("a clock of ", hertz, " Hz"), where,
+                   absl::StrCat(kMaxClockRatio,
+                                " times the clock_hz of the "
+                                "chip, which is ",
+                                machine_.clock_hz()));
   }
 
   absl::Status CheckName(const std::string& name,
@@ -262,7 +276,7 @@ class MachineCheck {
 
   absl::Status ValidateEngine(int32_t index) const {
     const v1::Machine::Engine& engine = machine_.engines(index);
-    EK_RETURN_IF_ERROR(CheckRange(engine.clock_hz(), 1, kMaxHertz, "clock_hz"));
+    EK_RETURN_IF_ERROR(CheckClock(engine.clock_hz(), "clock_hz"));
     EK_RETURN_IF_ERROR(
         CheckRange(engine.macs_per_cycle(), 1, kMaxCycles, "macs_per_cycle"));
     if (engine.has_isa()) {
@@ -286,8 +300,7 @@ class MachineCheck {
   }
 
   absl::Status ValidateHost() const {
-    EK_RETURN_IF_ERROR(
-        CheckRange(machine_.host_clock_hz(), 1, kMaxHertz, "host: clock_hz"));
+    EK_RETURN_IF_ERROR(CheckClock(machine_.host_clock_hz(), "host: clock_hz"));
     EK_RETURN_IF_ERROR(CheckNames(machine_.host_costs(), 256, "host: costs",
                                   [](const auto& c) { return c.op(); }));
     EK_ASSIGN_OR_RETURN(const HostCosts costs, HostCosts::Create(machine_));

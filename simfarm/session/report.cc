@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "simfarm/session/timeline.h"
 #include "simfarm/session/unit_segments.h"
+#include "simfarm/simulators/cycle_limit.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -27,8 +28,6 @@ struct Run {
   const LoadedStream* stream = nullptr;
   Span job;
 };
-
-constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
 // How many reads the host needs so that the last one ends at least `wait` wall
 // cycles after the first began; each takes `cycles` >= 1 of the host's clock.
@@ -202,7 +201,7 @@ class ReportMaker {
         report_.mutable_layers(writes.layer());
     const auto of_layer = CheckedAdd(layer->job_cycles(), cycles);
     if (cycles > kMaxCycles - now_ - offset || !busy || !of_layer) {
-      return TooLong();
+      return TooManyCycles();
     }
     layer->set_job_cycles(*of_layer);
     const int64_t begin = now_ + offset;
@@ -224,17 +223,13 @@ class ReportMaker {
     const __int128 reads =
         ReadsUntil(sees_end ? engine_end_[poll.engine()] - now_ : 0, cycles,
                    loaded_.machine.host_clock_hz(), loaded_.machine.clock_hz());
-    if (reads * cycles > kMaxCycles) return TooLong();
+    if (reads * cycles > kMaxCycles) return TooManyCycles();
     return HostWork(static_cast<int64_t>(reads) * cycles, poll.layer(),
                     v1::TimelineSegment::HOST_POLL);
   }
 
   absl::Status CheckRoom(int64_t cycles) const {
-    return cycles <= kMaxCycles - now_ ? absl::OkStatus() : TooLong();
-  }
-
-  static absl::Status TooLong() {
-    return InvalidProgram("the program takes more than 2^62 cycles", "");
+    return cycles <= kMaxCycles - now_ ? absl::OkStatus() : TooManyCycles();
   }
 
   absl::StatusOr<v1::SimReport> Finish() {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "simfarm/simulators/cycle_limit.h"
 
 namespace edgekiln::simfarm {
 
@@ -26,15 +26,10 @@ int64_t& CyclesOf(Timeline::Spent spent, Timeline::Owned& owned) {
 
 absl::StatusOr<int64_t> ConvertCycles(int64_t cycles, int64_t from_hz,
                                       int64_t to_hz) {
-  if (from_hz == to_hz && cycles <= int64_t{1} << 62) return cycles;
+  if (from_hz == to_hz && cycles <= kMaxCycles) return cycles;
   const auto product = static_cast<__int128>(cycles) * to_hz;
   const auto converted = (product + from_hz - 1) / from_hz;
-  if (converted > (__int128{1} << 62)) {
-    return MakeError(absl::StatusCode::kOutOfRange,
-                     {.fault = Fault::kInfra,
-                      .reason = "PROGRAM_INVALID",
-                      .what = "the program takes more than 2^62 cycles"});
-  }
+  if (converted > kMaxCycles) return TooManyCycles();
   return static_cast<int64_t>(converted);
 }
 

@@ -1,7 +1,9 @@
 #include "simfarm/session/timeline.h"
 
+#include <cstdint>
 #include <vector>
 
+#include "base/error.h"
 #include "base/rng.h"
 #include "gtest/gtest.h"
 
@@ -51,6 +53,18 @@ TEST(TimelineTest, ConvertsClocksUpwards) {
   EXPECT_EQ(*ConvertCycles(10, 300, 500), 17);
   EXPECT_EQ(*ConvertCycles(0, 300, 500), 0);
   EXPECT_FALSE(ConvertCycles(int64_t{1} << 61, 1, 1000).ok());
+}
+
+TEST(ConvertCyclesTest, RefusesMoreThanAProgramMayTake) {
+  constexpr int64_t kHalf = int64_t{1} << 61;
+  const auto doubled = ConvertCycles(kHalf, 1'000'000, 2'000'000);
+  ASSERT_TRUE(doubled.ok()) << doubled.status();
+  EXPECT_EQ(*doubled, 2 * kHalf);
+  const auto more = ConvertCycles(kHalf + 1, 1'000'000, 2'000'000);
+  const auto detail = GetErrorDetail(more.status());
+  ASSERT_TRUE(detail.has_value()) << more.status();
+  EXPECT_EQ(detail->reason, "TOO_MANY_CYCLES");
+  EXPECT_EQ(detail->fault, Fault::kUser);
 }
 
 }  // namespace

@@ -44,6 +44,52 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
   return absl::OkStatus();
 }
 
+// Whether weights and what channels have beside them, which lie together in the
+// host's memory, have bytes of their own in a small job. Those of an op are
+// compared when they are packed.
+absl::Status CheckConstantsApart(const RegisterJobsView& view,
+                                 int32_t position) {
+  const std::vector<JobOperand> operands = view.OperandsOf(position);
+  if (!absl::c_any_of(operands, IsOfChannels) || view.HasCells(position)) {
+    return absl::OkStatus();
+  }
+  // Several blocks of channels, the last one not full.
+  const auto small = [](JobVariables& sample) {
+    sample[V::kOutC] = 40;
+    sample[V::kInC] = 5;
+    sample[V::kKernelH] = 3;
+    sample[V::kKernelW] = 2;
+  };
+  const absl::StatusOr<JobVariables> told =
+      ToldSample(view, position, false, small);
+  if (!told.ok()) return absl::OkStatus();  // Its conditions want others.
+  const JobVariables& sample = *told;
+  EK_RETURN_IF_ERROR(CheckLayouts(view, position, sample));
+  EK_ASSIGN_OR_RETURN(
+      const v1::Layout weights,
+      view.OperandLayout(position, JobOperand::kWeights, sample));
+  EK_ASSIGN_OR_RETURN(const Layout weight_layout, Layout::Create(weights));
+  EK_ASSIGN_OR_RETURN(int64_t weights_begin,
+                      view.AddressOf(position, JobOperand::kWeights, sample));
+  weights_begin -= weights.first_byte();
+  for (const JobOperand operand : operands) {
+    const bool together = IsOfChannels(operand) &&
+                          view.MemoryOf(position, operand) ==
+                              view.MemoryOf(position, JobOperand::kWeights);
+    if (!together) continue;
+    EK_ASSIGN_OR_RETURN(const v1::Layout channels,
+                        view.OperandLayout(position, operand, sample));
+    EK_ASSIGN_OR_RETURN(const Layout layout, Layout::Create(channels));
+    EK_ASSIGN_OR_RETURN(const int64_t begin,
+                        view.AddressOf(position, operand, sample));
+    if (ShareBytes(weight_layout, layout,
+                   begin - channels.first_byte() - weights_begin)) {
+      return InvalidConstantPlaces(view, position, "operands overlap");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Checks that a sample is decoded unchanged, and that its operands have legal
 // layouts.
 absl::Status CheckSamples(const RegisterJobsView& view, int32_t position,
@@ -69,6 +115,7 @@ absl::Status CheckFields(const RegisterJobsView& view) {
     }
     EK_RETURN_IF_ERROR(CheckSamples(view, position, false));
     EK_RETURN_IF_ERROR(CheckSamples(view, position, true));
+    EK_RETURN_IF_ERROR(CheckConstantsApart(view, position));
   }
   return absl::OkStatus();
 }

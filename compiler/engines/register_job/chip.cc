@@ -74,8 +74,10 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
     EK_ASSIGN_OR_RETURN(chip.copy_costs_, target::HostCosts::Create(machine));
   }
   const auto refuse = [&](absl::string_view need) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "engine ", machine.engines(engine).name(), " needs ", need));
+    return target::InvalidRegisterJobs(
+        absl::StrCat("engine ", machine.engines(engine).name(), " needs ",
+                     need),
+        "memories", "correct the memories in the target file");
   };
   if (chip.memory_ < 0 || chip.flash_ < 0 || chip.ram_ < 0) {
     return refuse("a memory of its own, and one of the host's for constants");

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/constants_in_place.h"
@@ -208,12 +209,20 @@ absl::StatusOr<Constants> PackCells(const Graph& graph,
 absl::StatusOr<Constants> PackWhole(const Graph& graph,
                                     const Placement& placement) {
   EK_ASSIGN_OR_RETURN(const WholeConstants whole, WholeConstantsOf(placement));
-  if (placement.block > 0) return PackBlocks(graph, placement, whole);
   if (placement.cell_channels > 0) return PackCells(graph, placement, whole);
   EK_ASSIGN_OR_RETURN(const target::Layout weights,
                       target::Layout::Create(whole.weights));
   EK_ASSIGN_OR_RETURN(const target::Layout channels,
                       target::Layout::Create(whole.channels));
+  if (target::ShareBytes(weights, channels, whole.channels_offset)) {
+    const int64_t of_job =
+        placement.block > 0 ? placement.block : placement.operation.out.c;
+    return target::InvalidConstantPlaces(
+        placement.chip->view(), placement.job,
+        absl::StrCat("operands overlap in a job of ", of_job,
+                     " output channels"));
+  }
+  if (placement.block > 0) return PackBlocks(graph, placement, whole);
   const Operation& operation = placement.operation;
   const std::string dense =
       DenseWeights(graph, operation, {0, operation.out.c});

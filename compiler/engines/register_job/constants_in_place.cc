@@ -37,6 +37,7 @@ absl::StatusOr<Found> FindOperand(const Placement& placement,
 // Where the channels of a block of cells lie, and the bytes of both.
 absl::StatusOr<WholeConstants> CellBlock(const Placement& placement,
                                          const Cut& c) {
+  const target::RegisterJobsView& view = placement.chip->view();
   const target::JobVariables variables = BlockVariables(placement.operation, c);
   EK_ASSIGN_OR_RETURN(
       Found weights,
@@ -44,7 +45,8 @@ absl::StatusOr<WholeConstants> CellBlock(const Placement& placement,
   EK_ASSIGN_OR_RETURN(Found channels,
                       FindOperand(placement, OfChannels(placement), variables));
   if (weights.offset != 0 || channels.offset < weights.layout.size_bytes()) {
-    return absl::OutOfRangeError("what channels have overlaps their cells");
+    return target::InvalidConstantPlaces(view, placement.job,
+                                         "operands overlap");
   }
   WholeConstants block;
   block.channels_offset = channels.offset;
@@ -117,8 +119,9 @@ absl::StatusOr<WholeConstants> WholeConstantsOf(const Placement& placement) {
   EK_ASSIGN_OR_RETURN(Found channels,
                       FindOperand(placement, OfChannels(placement), all));
   if (weights.offset != 0 || channels.offset < 0) {
-    return absl::OutOfRangeError(
-        "constants lie before the address of the weights");
+    return target::InvalidConstantPlaces(
+        placement.chip->view(), placement.job,
+        "an operand begins before weights_addr");
   }
   WholeConstants whole;
   whole.bytes = std::max(weights.layout.size_bytes(),

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -58,6 +59,16 @@ std::string ContextOf(const absl::Status& status, const ErrorDetail& detail) {
   return std::string(absl::StripSuffix(message.substr(0, at), ": "));
 }
 
+// Whether the user's data, or the numbers and expressions of the user's target,
+// bring it about in a program without faults.
+bool IsOfDataOrTarget(const ErrorDetail& detail) {
+  static constexpr absl::string_view kReasons[] = {
+      "INDEX_RANGE",     "STACK_OVERFLOW",      "TARGET_INVALID",
+      "TOO_MANY_CYCLES", "EXPRESSION_OVERFLOW",
+  };
+  return absl::c_linear_search(kReasons, detail.reason);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
@@ -99,11 +110,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
 absl::Status SimulationError(const absl::Status& status, bool own_kernels) {
   if (status.ok() || absl::IsResourceExhausted(status)) return status;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  // What data, or the size of the user's target, bring about.
-  if (detail.has_value() &&
-      (detail->reason == "INDEX_RANGE" || detail->reason == "STACK_OVERFLOW")) {
-    return status;
-  }
+  if (detail.has_value() && IsOfDataOrTarget(*detail)) return status;
   if (own_kernels && detail.has_value() && detail->reason == "FIRMWARE_FAULT") {
     ErrorDetail of_target = *detail;
     of_target.fault = Fault::kUser;

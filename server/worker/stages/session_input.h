@@ -41,9 +41,11 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
     const std::vector<int64_t>& tensor_element_bytes);
 
 // The compiler made the program, so that a simulator that refuses it has found
-// a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays, and
-// that the user's data hold an index out of range. With `own_kernels`, faults
-// of firmware are the target's.
+// a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays, and so
+// do an index out of range in the user's data and what the target's own
+// expressions give: cycles or places out of range. A wrong operand of ours that
+// such an expression reads is taken for the target's error, too. With
+// `own_kernels`, faults of firmware are the target's.
 absl::Status SimulationError(const absl::Status& status,
                              bool own_kernels = false);
 

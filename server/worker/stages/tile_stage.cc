@@ -18,8 +18,13 @@ absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                       inputs.ParseOnce<v1::Machine>("machine"));
   auto planned = compiler::TilePartition(read->graph, read->partition, *machine,
                                          options.recipe());
-  if (!planned.ok()) {
-    planned = compiler::NameSufficientMemory(planned.status(), read->graph,
+  absl::Status refusal = planned.status();
+  if (refusal.ok()) {
+    refusal = compiler::CheckConstantsFit(read->graph, read->partition,
+                                          *planned, *machine);
+  }
+  if (!refusal.ok()) {
+    planned = compiler::NameSufficientMemory(std::move(refusal), read->graph,
                                              read->partition, *machine,
                                              options.recipe());
   }

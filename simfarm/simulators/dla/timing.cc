@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/error.h"
+#include "simfarm/simulators/cycle_limit.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {
-
-constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
 // Indexes into StreamTiming::units.
 constexpr int32_t kComputeUnit = 0;
@@ -115,10 +113,7 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
     const int64_t start =
         std::max({front_end, EndOf(own), awaited, contention});
     if (start > kMaxCycles - instruction.occupancy_cycles) {
-      return MakeError(absl::StatusCode::kOutOfRange,
-                       {.fault = Fault::kInfra,
-                        .reason = "PROGRAM_INVALID",
-                        .what = "the stream takes more than 2^62 cycles"});
+      return TooManyCycles();
     }
     const int64_t end = start + instruction.occupancy_cycles;
     own.push_back({start, end, instruction.word, awaited, contention});
