@@ -210,6 +210,9 @@ absl::StatusOr<ScopedFd> OpenRegular(const std::string& path,
   EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return SystemError(errno, "stat", path);
+  if (S_ISDIR(info.st_mode)) {
+    return FileError("FILE_IS_FOLDER", "this is a folder", path, 0, 0);
+  }
   if (!S_ISREG(info.st_mode)) {
     return FileError("FILE_NOT_REGULAR", "this is not a regular file", path, 0,
                      0);

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/error.h"
 
 namespace edgekiln::client {
@@ -62,20 +61,6 @@ absl::Status UsageError(absl::string_view what, absl::string_view where,
   detail.where = std::string(where);
   detail.need = std::string(need);
   detail.fix = std::string(fix);
-  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
-}
-
-absl::Status UnreadableError(absl::string_view what, absl::string_view where,
-                             const absl::Status& why, absl::string_view fix) {
-  std::optional<ErrorDetail> cause = GetErrorDetail(why);
-  ErrorDetail detail = cause.value_or(ErrorDetail{});
-  detail.fault = Fault::kUser;
-  detail.reason = kReasonUsage;
-  const std::string reason =
-      cause ? std::move(detail.what) : std::string(why.message());
-  detail.what = absl::StrCat(what, ": ", reason);
-  detail.where = std::string(where);
-  if (!fix.empty()) detail.fix = std::string(fix);
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
 

@@ -42,11 +42,6 @@ ExitCode ExitCodeFor(const absl::Status& status);
 absl::Status UsageError(absl::string_view what, absl::string_view where,
                         absl::string_view need, absl::string_view fix);
 
-// The same where a file named by the user cannot be read, because of `why`.
-// Keeps its limit and need, and its fix unless there is one here.
-absl::Status UnreadableError(absl::string_view what, absl::string_view where,
-                             const absl::Status& why, absl::string_view fix);
-
 }  // namespace edgekiln::client
 
 #endif  // EK_CLIENT_EXIT_CODE_H_

@@ -67,26 +67,6 @@ TEST(ExitCodeForTest, Table) {
   }
 }
 
-TEST(UnreadableErrorTest, KeepsTheFieldsOfTheCause) {
-  const absl::Status cause =
-      MakeError(Code::kInvalidArgument, {.fault = Fault::kInfra,
-                                         .reason = "FILE_TOO_LARGE",
-                                         .what = "the file is too large",
-                                         .where = "a/b",
-                                         .limit = "5 bytes",
-                                         .need = "6 bytes",
-                                         .fix = "use a smaller file"});
-  const absl::Status status = UnreadableError("the file cannot be read",
-                                              "--x b", cause, "name another");
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage);
-  EXPECT_EQ(status.message(),
-            "the file cannot be read: the file is too large; where: --x b; "
-            "limit: 5 bytes; need: 6 bytes; fix: name another");
-  EXPECT_EQ(
-      UnreadableError("no", "b", absl::DataLossError("lost"), "f").message(),
-      "no: lost; where: b; fix: f");
-}
-
 TEST(ErrorDetailTest, CommandsInAFixGoToTheServerThatWasGiven) {
   v1::ErrorDetail error;
   error.set_fix("to try again: edgekiln quarantine release 3f2a90c1d7e4");

@@ -1,7 +1,6 @@
 #include "client/local_blob.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,20 +9,12 @@
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
+#include "client/unreadable_file.h"
 
 namespace edgekiln::client {
 namespace {
 
 constexpr int64_t kReadBytes = int64_t{1} << 20;
-
-absl::Status Unreadable(absl::string_view path, absl::string_view option,
-                        const absl::Status& why) {
-  absl::string_view what = "cannot be read";
-  if (absl::IsNotFound(why)) what = "does not exist";
-  if (absl::IsPermissionDenied(why)) what = "may not be read by you";
-  return UsageError(absl::StrCat("'", path, "' ", what), option,
-                    "a file that can be read", "check the path");
-}
 
 bool Exists(FileSystem& files, const std::string& path) {
   return files.Stat(path).ok();
@@ -68,16 +59,12 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
                                         const std::string& path,
                                         absl::string_view option) {
   const absl::StatusOr<FileInfo> info = files.Stat(path);
-  if (!info.ok()) return Unreadable(path, option, info.status());
-  if (info->is_directory) {
-    return UsageError(absl::StrCat("'", path, "' is a folder"), option,
-                      "a file", "name the file in it");
-  }
+  if (!info.ok()) return UnreadableError(path, option, info.status());
   Sha256 hash;
   while (true) {
     const absl::StatusOr<std::string> bytes =
         files.ReadRange(path, hash.size_bytes(), kReadBytes);
-    if (!bytes.ok()) return Unreadable(path, option, bytes.status());
+    if (!bytes.ok()) return UnreadableError(path, option, bytes.status());
     if (bytes->empty()) break;
     hash.Update(*bytes);
     // A full stop for what never ends (/dev/zero): files have the size they

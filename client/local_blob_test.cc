@@ -1,6 +1,7 @@
 #include "client/local_blob.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -50,6 +51,24 @@ TEST_F(LocalBlobTest, WhatIsNotThereIsAUsageError) {
     EXPECT_NE(detail->what.find(path), std::string::npos);
     EXPECT_EQ(detail->where, "--data");
   }
+}
+
+TEST_F(LocalBlobTest, APipeIsCalledOne) {
+  const std::string path = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto detail =
+      GetErrorDetail(OpenLocalBlob(*files_, path, "MODEL").status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->what, "'" + path + "' is a pipe or a device");
+  EXPECT_EQ(detail->fix, "write it to a file first");
+}
+
+TEST_F(LocalBlobTest, AFolderIsCalledOne) {
+  const auto detail =
+      GetErrorDetail(OpenLocalBlob(*files_, folder_, "MODEL").status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->what, "'" + folder_ + "' is a folder");
+  EXPECT_EQ(detail->fix, "name the file in it");
 }
 
 TEST_F(LocalBlobTest, DataSets) {

@@ -378,7 +378,8 @@ ExitCode Main(const std::vector<std::string>& args) {
                 json ? ErrorAs::kJson : ErrorAs::kNothing);
   }
   if (IsText(line->command)) {
-    return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
+    if (Write(stdout, line->text)) return ExitCode::kPass;
+    return Fail(OutputLost(), /*server=*/"", ErrorAs::kNothing);
   }
   if (line->command == Command::kLsp) {
     const absl::StatusOr<int> code = RunLanguageServer(*line);

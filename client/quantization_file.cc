@@ -1,8 +1,8 @@
 #include "client/quantization_file.h"
 
 #include "base/status_macros.h"
-#include "client/exit_code.h"
 #include "client/text_message.h"
+#include "client/unreadable_file.h"
 
 namespace edgekiln::client {
 namespace {
@@ -15,8 +15,7 @@ absl::StatusOr<v1::QuantizationConfig> ReadQuantizationFile(
     FileSystem& files, const std::string& path, const std::string& option) {
   const absl::StatusOr<std::string> text = files.Read(path, kMaxFileBytes);
   if (!text.ok()) {
-    return UnreadableError("the file cannot be read", option + " " + path,
-                           text.status(),
+    return UnreadableError(path, option, text.status(),
                            "`edgekiln quantize --help` shows what is in such a "
                            "file");
   }

@@ -1,17 +1,16 @@
 #include "client/report_sources.h"
 
 #include <cstdint>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/job_id.h"
 #include "client/parse_reports.h"
+#include "client/unreadable_file.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {
@@ -23,14 +22,7 @@ absl::StatusOr<std::vector<v1::Report>> ReadReports(const std::string& path,
                                                     CommandContext& context) {
   const absl::StatusOr<std::string> json =
       context.files.Read(path, kMaxReportBytes);
-  if (!json.ok()) {
-    return UsageError(
-        absl::StrCat("'", path, "' ",
-                     absl::IsNotFound(json.status()) ? "does not exist"
-                                                     : "cannot be read"),
-        path, absl::StrCat("a file of at most ", FormatBytes(kMaxReportBytes)),
-        "check the path");
-  }
+  if (!json.ok()) return UnreadableError(path, path, json.status());
   return ParseReports(*json, path);
 }
 

@@ -13,6 +13,7 @@
 #include "client/sweep_file.h"
 #include "client/sweep_options.h"
 #include "client/text_arguments.h"
+#include "client/unreadable_file.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {
@@ -251,7 +252,7 @@ absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context) {
   const absl::StatusOr<std::string> text =
       context.files.Read(path, kMaxSweepFileBytes);
   if (!text.ok()) {
-    return UnreadableError("the file cannot be read", path, text.status(),
+    return UnreadableError(path, path, text.status(),
                            "name a file with a sweep in it");
   }
   EK_ASSIGN_OR_RETURN(v1::SweepRequest request, ParseSweepFile(*text, path));

@@ -23,6 +23,7 @@
 #include "client/help.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
+#include "client/unreadable_file.h"
 #include "reports/text/json.h"
 
 namespace edgekiln::client {
@@ -73,13 +74,13 @@ absl::StatusOr<ProjectFile> ReadProject(const std::string& path,
   const absl::StatusOr<std::string> text =
       context.files.Read(path, kMaxProjectFileBytes);
   if (text.ok()) return ParseProject(*text, path);
-  const bool absent = absl::IsNotFound(text.status());
-  return UsageError(
-      absent ? absl::StrCat("there is no project file '", path, "'")
-             : absl::StrCat("'", path, "' cannot be read"),
-      path, absent ? "" : text.status().message(),
-      absent ? "`edgekiln init` writes one for the models of a folder"
-             : "name a project file, or its folder");
+  if (!absl::IsNotFound(text.status())) {
+    return UnreadableError(path, path, text.status(),
+                           "name a project file, or its folder");
+  }
+  return UsageError(absl::StrCat("there is no project file '", path, "'"), path,
+                    "",
+                    "`edgekiln init` writes one for the models of a folder");
 }
 
 // One file that was asked for.

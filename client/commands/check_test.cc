@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "client/baseline.h"
+#include "client/check/project.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/testing/commands_fixture.h"
@@ -91,6 +92,17 @@ TEST_F(CheckCommandTest, WithoutBaselinesItPassesAndSaysHowToWriteThem) {
       connection_.created.sweep().groups(0).models(0).digest().hash().empty());
   EXPECT_EQ(connection_.uploaded.size(), 1u);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/baselines"));
+}
+
+TEST_F(CheckCommandTest, WhyAProjectCannotBeReadIsTold) {
+  Put("edgekiln.txtpb", std::string(kMaxProjectFileBytes + 1, ' '));
+  EXPECT_EQ(Check(), ExitCode::kUsage) << status_;
+  EXPECT_TRUE(absl::StrContains(status_.message(), "' is too large; where: "))
+      << status_;
+  EXPECT_TRUE(absl::StrContains(
+      status_.message(),
+      absl::StrCat("limit: ", kMaxProjectFileBytes, " bytes; need: ")))
+      << status_;
 }
 
 TEST_F(CheckCommandTest, BaselinesAreReportsAndLimitLaterOnes) {

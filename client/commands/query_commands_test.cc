@@ -297,6 +297,10 @@ TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {
                                "--max-regression", "10"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
   EXPECT_NE(out_.find("\"percent\": 25"), std::string::npos) << out_;
+
+  status = Run(RunReportDiff, {"report", "diff", folder_ + "/", file});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "/' is a folder;")) << status;
 }
 
 TEST_F(CommandsTest, ReportDiffComparesTargetByTarget) {

@@ -15,6 +15,7 @@
 #include "client/exit_code.h"
 #include "client/job_request.h"
 #include "client/text_message.h"
+#include "client/unreadable_file.h"
 #include "proto/convert.h"
 #include "reports/text/json.h"
 #include "reports/text/table.h"
@@ -73,7 +74,7 @@ absl::StatusOr<std::string> ReadSource(const std::string& path,
                       "correct the path, which is relative to this folder");
   }
   if (!source.ok()) {
-    return UnreadableError("the file cannot be read", path, source.status(),
+    return UnreadableError(path, path, source.status(),
                            "give a readable file of at most 1 MiB");
   }
   if (!IsUtf8(*source)) {

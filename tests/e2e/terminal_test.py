@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What people see in a terminal: `edgekiln` in a pseudo-terminal whose window
 is made narrower while a job runs, without colours, and in one that cannot move
-its cursor.
+its cursor; and on a full disk.
 
 usage: terminal_test.py SOURCE BIN
 """
@@ -114,6 +114,16 @@ def main():
                           output)
         failures += check(b"\r" not in output.replace(b"\r\n", b""),
                           "TERM=dumb has no returns", output)
+
+        for text in (["--help"], ["completion", "bash"], ["man", "profile"],
+                     ["targets", "list"]):
+            with open("/dev/full", "wb") as full:
+                process = subprocess.run([edgekiln, *text], stdout=full,
+                                         stderr=subprocess.PIPE, env=environment)
+            failures += check(
+                process.returncode == 4 and
+                b"the standard output cannot be written" in process.stderr,
+                "%s on a full disk says so" % text[0], process.stderr)
     print("%d failures" % failures)
     return 1 if failures else 0
 

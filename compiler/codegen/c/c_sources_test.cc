@@ -41,6 +41,7 @@ TEST(IdentifiersTest, PrefixesAreIdentifiers) {
       {"8bit", "net_8bit"},
       {"stdint", "net_stdint"},
       {"check data", "net_check_data"},
+      {"main", "net_main"},
       {"__builtin_trap", "builtin_trap"},
       {"\xc3\xa9t\xc3\xa9", "t"},
       {"a__b", "a_b"},

@@ -26,16 +26,17 @@ std::string Reduced(absl::string_view text) {
   return result;
 }
 
-// Headers of C, which a file of that name beside the sources would hide, and
-// the files of a bundle.
+// Headers of C, which a file of that name beside the sources would hide, the
+// files of a bundle, and the file that firmware has by that name: TensorFlow
+// Lite calls its networks "main".
 bool IsTaken(absl::string_view stem) {
   static constexpr absl::string_view kNames[] = {
-      "check",  "check_data", "edgekiln", "edgekiln_driver", "runtime",
-      "assert", "complex",    "ctype",    "errno",           "fenv",
-      "float",  "inttypes",   "iso646",   "limits",          "locale",
-      "math",   "setjmp",     "signal",   "stdarg",          "stdbool",
-      "stddef", "stdint",     "stdio",    "stdlib",          "string",
-      "tgmath", "time",       "wchar",    "wctype"};
+      "check",   "check_data", "edgekiln", "edgekiln_driver", "runtime",
+      "main",    "assert",     "complex",  "ctype",           "errno",
+      "fenv",    "float",      "inttypes", "iso646",          "limits",
+      "locale",  "math",       "setjmp",   "signal",          "stdarg",
+      "stdbool", "stddef",     "stdint",   "stdio",           "stdlib",
+      "string",  "tgmath",     "time",     "wchar",           "wctype"};
   return std::find(std::begin(kNames), std::end(kNames), stem) !=
          std::end(kNames);
 }
