@@ -266,9 +266,8 @@ void NameChoices(const v1::SchemeChoice& choice, v1::Report& report) {
         std::any_of(layer.options().begin(), layer.options().end(),
                     [](const auto& each) { return !each.engine().empty(); });
     if (!option.engine().empty() || !on_engines) continue;
-    text[layer.id()] =
-        absl::StrCat(WeightsName(option.weights()), " weights were chosen (",
-                     layer.reason(), ")");
+    text[layer.id()] = absl::StrCat(WeightsName(option.weights()),
+                                    " weights were chosen: ", layer.reason());
   }
   for (v1::Report::Layer& layer : *report.mutable_layers()) {
     const auto found = text.find(layer.id());

@@ -140,7 +140,7 @@ TEST(ReportBuilderTest, NamesTheChoiceThatKeepsALayerOnTheHost) {
   }
   NameChoices(choice, report);
   EXPECT_EQ(report.layers(0).reason(),
-            "int8 weights were chosen (others alone exceed the budget); array "
+            "int8 weights were chosen: others alone exceed the budget; array "
             "needs a converter");
   EXPECT_EQ(report.layers(1).reason(), "array needs a converter");
   EXPECT_EQ(report.layers(2).reason(), "array needs a converter");

@@ -23,7 +23,12 @@ std::vector<int> TernaryLayers(const Graph& graph,
 // their most exact form. With the recipe's narrowest_weights all of them, else
 // what is predicted to take the fewest cycles: none of them, all, or those that
 // save cycles each by itself; then changed layer by layer while that saves
-// more. Errors: as of PredictNetwork().
+// more. Predictions of single layers know neither layouts nor what stays in the
+// engines' memory: where the host drives these, all four are planned, and the
+// best of the plans counts. If it takes an eighth more than was predicted, it
+// is changed layer by layer, too, those layers first whose form is predicted to
+// change the most cycles. With 12 plans at most, of networks of more than 8 to
+// 10 such layers the others keep their forms. Errors: as of PredictNetwork().
 absl::StatusOr<Assignment> FormsOfGivenWeights(
     const Graph& outline, const v1::QuantizationNeeds& needs,
     const v1::QuantizationConfig& config, const ChosenChip& chip,

@@ -11,24 +11,45 @@
 #include "compiler/quantize/quantize.h"
 
 namespace edgekiln::compiler {
+namespace {
+
+// `capabilities`: the chip's, in the order of its recipe.
+absl::StatusOr<v1::Partition> PlacedBy(const v1::Capabilities& capabilities,
+                                       const Graph& float_graph,
+                                       const v1::QuantizationNeeds& needs,
+                                       const v1::QuantizationConfig& config,
+                                       const ChosenChip& chip,
+                                       EstimateMemo* memo) {
+  EK_ASSIGN_OR_RETURN(const Graph form,
+                      QuantizedForm(float_graph, needs, config));
+  if (chip.offload == v1::NONE) return PartitionOnHost(form);
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      PartitionGraph(form, capabilities));
+  return PlaceByCycles(partition, capabilities, chip.machine, chip.offload,
+                       memo);
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Partition> PlacedForm(const Graph& float_graph,
+                                         const v1::QuantizationNeeds& needs,
+                                         const v1::QuantizationConfig& config,
+                                         const ChosenChip& chip,
+                                         EstimateMemo* memo) {
+  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
+                      InOrderOf(chip.recipe, chip.capabilities));
+  return PlacedBy(capabilities, float_graph, needs, config, chip, memo);
+}
 
 absl::StatusOr<PredictedNetwork> PredictNetwork(
     const Graph& float_graph, const v1::QuantizationNeeds& needs,
     const v1::QuantizationConfig& config, const ChosenChip& chip,
     EstimateMemo* memo) {
-  EK_ASSIGN_OR_RETURN(const Graph form,
-                      QuantizedForm(float_graph, needs, config));
   EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
                       InOrderOf(chip.recipe, chip.capabilities));
-  EK_ASSIGN_OR_RETURN(v1::Partition partition,
-                      chip.offload == v1::NONE
-                          ? PartitionOnHost(form)
-                          : PartitionGraph(form, capabilities));
-  if (chip.offload != v1::NONE) {
-    EK_ASSIGN_OR_RETURN(partition,
-                        PlaceByCycles(partition, capabilities, chip.machine,
-                                      chip.offload, memo));
-  }
+  EK_ASSIGN_OR_RETURN(
+      const v1::Partition partition,
+      PlacedBy(capabilities, float_graph, needs, config, chip, memo));
   EK_ASSIGN_OR_RETURN(const OpForms forms, OpFormsOf(partition, capabilities));
   PlacementPredictor predictor(forms, chip.machine, memo);
   EK_RETURN_IF_ERROR(predictor.Init());

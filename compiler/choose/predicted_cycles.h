@@ -9,6 +9,7 @@
 #include "compiler/codegen/estimate_memo.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/quantization.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -34,6 +35,12 @@ struct ChosenChip {
 // graph (QuantizedForm()), as the stages do later. Reads no weight. `memo`, of
 // the chip, makes predictions of similar forms cheap; may be null. Errors: as
 // of those.
+absl::StatusOr<v1::Partition> PlacedForm(const Graph& float_graph,
+                                         const v1::QuantizationNeeds& needs,
+                                         const v1::QuantizationConfig& config,
+                                         const ChosenChip& chip,
+                                         EstimateMemo* memo);
+// What is predicted of it.
 absl::StatusOr<PredictedNetwork> PredictNetwork(
     const Graph& float_graph, const v1::QuantizationNeeds& needs,
     const v1::QuantizationConfig& config, const ChosenChip& chip,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -90,24 +91,20 @@ class ChipPlanner {
  public:
   ChipPlanner(const Graph& graph, const v1::Partition& partition,
               const v1::Machine& machine, const v1::TileRecipe& recipe,
-              const std::vector<int32_t>& rams, std::vector<DrivenOp> ops)
+              const std::vector<int32_t>& rams, std::vector<DrivenOp> ops,
+              MachineBackends& backends)
       : graph_(graph),
         partition_(partition),
         machine_(machine),
-        backends_(machine),
+        backends_(backends),
         recipe_(recipe),
         rams_(rams),
         ops_(std::move(ops)) {}
 
-  absl::StatusOr<v1::RegionPlans> Run() {
+  absl::StatusOr<ChipPlan> Run() {
     EK_ASSIGN_OR_RETURN(foldable_,
                         FoldableOps(graph_, partition_, machine_, rams_[0]));
     EK_RETURN_IF_ERROR(Search(nullptr));
-    if (!best_) {
-      // Whatever stays may lie in the way: each op alone has all memory.
-      recipe_.set_round_trips(true);
-      EK_RETURN_IF_ERROR(Search(nullptr));
-    }
     if (best_) {
       // Moves between engines and RAM were planned for the first RAM.
       EK_ASSIGN_OR_RETURN(const RamOfTensor ram_of, RamsOfBorders());
@@ -116,7 +113,8 @@ class ChipPlanner {
         EK_RETURN_IF_ERROR(Search(&ram_of));
       }
     }
-    if (best_) return std::move(best_->plans);
+    if (best_) return *std::move(best_);
+    EK_RETURN_IF_ERROR(CheckEachAlone());
     EK_RETURN_IF_ERROR(refusal_);
     return MakeError(absl::StatusCode::kResourceExhausted,
                      {.reason = "MEMORY_TOO_SMALL",
@@ -126,12 +124,20 @@ class ChipPlanner {
   }
 
  private:
-  struct Choice {
-    v1::RegionPlans plans;
-    int64_t cycles = 0;
-  };
-
+  // What stays is decided tensor by tensor, and may lie in the way of others:
+  // that nothing does is tried as well.
   absl::Status Search(const RamOfTensor* ram_of) {
+    const bool asked = recipe_.round_trips();
+    EK_RETURN_IF_ERROR(TryViews(ram_of));
+    if (asked) return absl::OkStatus();
+    recipe_.set_round_trips(true);
+    const absl::Status tried = TryViews(ram_of);
+    recipe_.set_round_trips(false);
+    return tried;
+  }
+
+  // With transposes next to engines folded into their moves, and without.
+  absl::Status TryViews(const RamOfTensor* ram_of) {
     if (!foldable_.empty()) {
       EK_RETURN_IF_ERROR(TryShares(foldable_, ram_of));
     }
@@ -168,6 +174,24 @@ class ChipPlanner {
     return absl::OkStatus();
   }
 
+  // Names the op that needs the most memory, not the first that does not fit.
+  absl::Status CheckEachAlone() {
+    std::map<int32_t, std::vector<int32_t>> ops_of;  // By engine.
+    for (const DrivenOp& op : ops_) ops_of[op.engine].push_back(op.op);
+    MemoryNeed most;
+    for (const auto& [engine, ops] : ops_of) {
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          backends_.Find(engine));
+      EK_ASSIGN_OR_RETURN(MemoryNeed need, backend->NeedOfEachAlone(
+                                               graph_, ops, machine_, engine,
+                                               DecisionsFor(recipe_, engine)));
+      const bool is_more = most.refusal.ok() || (need.memory == most.memory &&
+                                                 need.bytes > most.bytes);
+      if (!need.refusal.ok() && is_more) most = std::move(need);
+    }
+    return most.refusal;
+  }
+
   bool TriedEnough() const { return best_ && tried_steps_ > kMaxTriedSteps; }
 
   // Keeps the best order of these regions that fits, if it beats what there is.
@@ -193,7 +217,7 @@ class ChipPlanner {
         continue;
       }
       EK_RETURN_IF_ERROR(ram.status());
-      best_ = Choice{plans, turns.cycles};
+      best_ = ChipPlan{plans, turns.cycles};
       WriteTurns(works, turns, best_->plans);
       WriteRooms(*rooms, best_->plans);
       WriteSystemRooms(*ram, machine_, rams_, best_->plans);
@@ -227,13 +251,13 @@ class ChipPlanner {
   const Graph& graph_;
   const v1::Partition& partition_;
   const v1::Machine& machine_;
-  MachineBackends backends_;
+  MachineBackends& backends_;
   v1::TileRecipe recipe_;
   const std::vector<int32_t>& rams_;
   const std::vector<DrivenOp> ops_;
   PlanCache cache_;
   std::vector<int32_t> foldable_;
-  std::optional<Choice> best_;
+  std::optional<ChipPlan> best_;
   int64_t tried_steps_ = 0;
   absl::Status refusal_;  // Why there is none.
 };
@@ -252,11 +276,20 @@ absl::StatusOr<bool> IsDriven(const v1::Partition& partition,
   return driven;
 }
 
-absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
-                                         const v1::Partition& partition,
-                                         const v1::Machine& machine,
-                                         const v1::TileRecipe& recipe,
-                                         const std::vector<int32_t>& rams) {
+bool HasDrivenEngine(const v1::Machine& machine) {
+  for (int32_t engine = 0; engine < machine.engines_size(); ++engine) {
+    const auto backend = FindBackend(machine, engine);
+    if (backend.ok() && (*backend)->HostDriven()) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<ChipPlan> PlanChip(const Graph& graph,
+                                  const v1::Partition& partition,
+                                  const v1::Machine& machine,
+                                  const v1::TileRecipe& recipe,
+                                  const std::vector<int32_t>& rams,
+                                  MachineBackends& backends) {
   std::vector<DrivenOp> ops;
   for (const v1::Partition::Placement& placement : partition.placements()) {
     const int32_t engine = placement.engine();
@@ -267,7 +300,8 @@ absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
                         FindBackend(machine, engine));
     if (backend->HostDriven()) ops.push_back({placement.op(), engine});
   }
-  return ChipPlanner(graph, partition, machine, recipe, rams, std::move(ops))
+  return ChipPlanner(graph, partition, machine, recipe, rams, std::move(ops),
+                     backends)
       .Run();
 }
 

@@ -55,7 +55,9 @@ class Planner {
     if (candidates_.size() > kMaxTried) return std::move(plans_);
     EK_RETURN_IF_ERROR(TryLayouts());
     EK_RETURN_IF_ERROR(TryLayoutsTogether());
-    if (!recipe_.round_trips()) EK_RETURN_IF_ERROR(TryWithout());
+    if (recipe_.round_trips()) return std::move(plans_);
+    EK_RETURN_IF_ERROR(TryWithout());
+    EK_RETURN_IF_ERROR(TryWithoutTogether());
     return std::move(plans_);
   }
 
@@ -369,6 +371,46 @@ class Planner {
       std::move(others.begin(), others.end(), plans_.begin() + candidate.first);
     }
     return absl::OkStatus();
+  }
+
+  // For each op that moves tiles: leaves out all its resident operands
+  // together. One of them alone may gain nothing, as the others' layouts
+  // remain.
+  absl::Status TryWithoutTogether() {
+    for (int32_t p = 0; p < std::ssize(ops_); ++p) {
+      if (!Moves(plans_[p])) continue;
+      std::vector<ResidentCandidate*> borders;
+      int32_t first = p;
+      int32_t last = p;
+      for (ResidentCandidate& candidate : candidates_) {
+        if (!candidate.stays || !std::binary_search(candidate.users.begin(),
+                                                    candidate.users.end(), p)) {
+          continue;
+        }
+        borders.push_back(&candidate);
+        first = std::min(first, candidate.first);
+        last = std::max(last, candidate.last);
+      }
+      if (borders.size() < 2) continue;
+      for (ResidentCandidate* const border : borders) border->stays = false;
+      std::vector<v1::RegionPlan> others;
+      EK_ASSIGN_OR_RETURN(const auto gain, GainOf(first, last, others));
+      if (gain.value_or(0) <= 0) {
+        for (ResidentCandidate* const border : borders) border->stays = true;
+        continue;
+      }
+      std::move(others.begin(), others.end(), plans_.begin() + first);
+    }
+    return absl::OkStatus();
+  }
+
+  // Besides constants.
+  static bool Moves(const v1::RegionPlan& plan) {
+    return std::any_of(plan.steps().begin(), plan.steps().end(),
+                       [](const v1::RegionPlan::Step& step) {
+                         return step.kind() == v1::RegionPlan::Step::MOVE &&
+                                !step.early();
+                       });
   }
 
   const Graph& graph_;

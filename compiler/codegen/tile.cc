@@ -9,6 +9,7 @@
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/host_rooms_fit.h"
+#include "compiler/codegen/machine_backends.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/plan_chip.h"
 #include "compiler/codegen/residency.h"
@@ -101,7 +102,10 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const Graph& graph,
   if (!plans.regions().empty()) {
     return EnginesMixed(machine.engines(plans.regions(0).engine()));
   }
-  return PlanChip(graph, partition, machine, recipe, memories.rams);
+  MachineBackends backends(machine);
+  EK_ASSIGN_OR_RETURN(ChipPlan plan, PlanChip(graph, partition, machine, recipe,
+                                              memories.rams, backends));
+  return std::move(plan.plans);
 }
 
 }  // namespace edgekiln::compiler

@@ -111,6 +111,12 @@ bool EngineBackend::NeedsRearranging(const Region&, const Budget::Border&,
   return false;
 }
 
+absl::StatusOr<MemoryNeed> EngineBackend::NeedOfEachAlone(
+    const Graph&, const std::vector<int32_t>&, const v1::Machine&, int32_t,
+    const google::protobuf::Any&) const {
+  return MemoryNeed{};
+}
+
 std::vector<TensorId> EngineBackend::OverwritableInputs(const Region&,
                                                         const v1::Machine&,
                                                         int32_t) const {

@@ -119,6 +119,13 @@ struct RegionCode {
   std::vector<MemoryUse> memories;
 };
 
+// What an engine needs of a memory.
+struct MemoryNeed {
+  int32_t memory = -1;  // -1: nothing is known.
+  int64_t bytes = 0;
+  absl::Status refusal;  // OK, or what is said of less: it names the op.
+};
+
 // Stateless and pure, hence thread-safe: equal arguments, equal bytes. Machines
 // passed ValidateMachine(); an engine is one of the model's in the machine.
 class EngineBackend {
@@ -181,6 +188,14 @@ class EngineBackend {
                                      const std::vector<int32_t>& ops,
                                      const v1::Machine& machine,
                                      int32_t engine) const = 0;
+
+  // The fewest bytes of the engine's memory with which each of these ops, by
+  // itself and with its borders in system memory, has a Plan() by this recipe.
+  // Of HostDriven() back ends; the default says nothing.
+  virtual absl::StatusOr<MemoryNeed> NeedOfEachAlone(
+      const Graph& graph, const std::vector<int32_t>& ops,
+      const v1::Machine& machine, int32_t engine,
+      const google::protobuf::Any& recipe) const;
 
   // Bytes that the engine's constants for an op with weights have beside them.
   virtual int64_t ConstantBytesBesideWeights(const Graph& graph, const Op& op,

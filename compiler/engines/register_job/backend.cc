@@ -23,6 +23,7 @@
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/register_text.h"
+#include "compiler/engines/register_job/search.h"
 #include "compiler/engines/register_job/sequence.h"
 #include "compiler/engines/register_job/tile_costs.h"
 #include "compiler/engines/register_job/tiles.h"
@@ -150,6 +151,16 @@ absl::StatusOr<std::optional<Placement>> DenseBlocks(const Chip& chip,
   return *std::move(placement);
 }
 
+absl::StatusOr<TileDecisions> ReadDecisions(
+    const google::protobuf::Any& recipe) {
+  TileDecisions decisions;
+  if (!recipe.type_url().empty() && !recipe.UnpackTo(&decisions)) {
+    return absl::InvalidArgumentError(
+        "the recipe's decisions are another model's");
+  }
+  return decisions;
+}
+
 using SharedChip = std::shared_ptr<const Chip>;
 
 class RegisterJobBackend final : public EngineBackend {
@@ -248,8 +259,41 @@ class RegisterJobBackend final : public EngineBackend {
       }
     }
     if (most <= memory.capacity_bytes()) return absl::OkStatus();
-    return MemoryTooSmall(graph, largest, memory, memory.capacity_bytes(),
-                          most);
+    return MemoryTooSmall(graph, largest, memory, memory.capacity_bytes(), most,
+                          /*at_least=*/true);
+  }
+
+  absl::StatusOr<MemoryNeed> NeedOfEachAlone(
+      const Graph& graph, const std::vector<int32_t>& ops,
+      const v1::Machine& machine, int32_t engine,
+      const google::protobuf::Any& recipe) const override {
+    EK_ASSIGN_OR_RETURN(const TileDecisions decisions, ReadDecisions(recipe));
+    EK_ASSIGN_OR_RETURN(const SharedChip shared, ChipOf(machine, engine));
+    const Chip& chip = *shared;
+    const std::vector<TensorId> storage = StorageOf(graph);
+    MemoryNeed most;
+    most.memory = chip.memory();
+    int32_t largest = -1;
+    for (const int32_t op : ops) {
+      EK_ASSIGN_OR_RETURN(Placement placement,
+                          PlaceOperands(chip, RegionOfOp(graph, storage, op),
+                                        RamOf(machine), {}));
+      PadChannels(graph, decisions.input_channels_multiple(), placement);
+      const auto bytes = SmallestBytes(placement, decisions);
+      // Not for lack of memory.
+      if (absl::IsOutOfRange(bytes.status())) continue;
+      EK_RETURN_IF_ERROR(bytes.status());
+      if (*bytes <= most.bytes) continue;
+      most.bytes = *bytes;
+      largest = op;
+    }
+    const v1::ResolvedMemory& memory = machine.memories(chip.memory());
+    if (most.bytes > memory.capacity_bytes()) {
+      most.refusal =
+          MemoryTooSmall(graph, largest, memory, memory.capacity_bytes(),
+                         most.bytes, /*at_least=*/false);
+    }
+    return most;
   }
 
   int64_t ConstantBytesBesideWeights(const Graph& graph, const Op& op,
@@ -310,11 +354,7 @@ class RegisterJobBackend final : public EngineBackend {
   absl::StatusOr<v1::RegionPlan> Plan(
       const Region& region, const Budget& budget, const v1::Machine& machine,
       int32_t engine, const google::protobuf::Any& recipe) const override {
-    TileDecisions decisions;
-    if (!recipe.type_url().empty() && !recipe.UnpackTo(&decisions)) {
-      return absl::InvalidArgumentError(
-          "the recipe's decisions are another model's");
-    }
+    EK_ASSIGN_OR_RETURN(const TileDecisions decisions, ReadDecisions(recipe));
     if (std::ssize(budget.memory_bytes) != machine.memories_size()) {
       return absl::InvalidArgumentError(
           "the budget is not for this machine's memories");

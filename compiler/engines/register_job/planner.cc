@@ -45,14 +45,15 @@ absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
                       memo.BestChoice(placement, bytes, decisions),
                       absl::StrCat("op ", layer.id, " (", layer.kind(), ")"));
   if (best) return *best;
-  const auto need = SmallestBytes(placement);
+  const auto need = SmallestBytes(placement, decisions);
   if (absl::IsOutOfRange(need.status())) {
     return RegisterTooNarrow(layer, need.status());
   }
   if (!need.ok()) return need.status();
   const Chip& chip = *placement.chip;
   return MemoryTooSmall(graph, placement.operation.op_index,
-                        chip.machine().memories(chip.memory()), bytes, *need);
+                        chip.machine().memories(chip.memory()), bytes, *need,
+                        /*at_least=*/false);
 }
 
 v1::register_job::RegionDecisions ToProto(const Decision& decision,
@@ -76,7 +77,7 @@ v1::register_job::RegionDecisions ToProto(const Decision& decision,
 
 absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             const v1::ResolvedMemory& memory, int64_t bytes,
-                            int64_t need) {
+                            int64_t need, bool at_least) {
   const Op& layer = graph.ops[op];
   return MakeError(
       absl::StatusCode::kResourceExhausted,
@@ -85,10 +86,10 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
        .where = absl::StrCat("op ", layer.id, " (", layer.kind(), "), memory ",
                              memory.name()),
        .limit = absl::StrCat(bytes, " bytes of ", memory.name()),
-       .need = absl::StrCat(need,
-                            " bytes: the smallest tile with all channels of "
-                            "its input (this engine model cuts none of them), "
-                            "its weights, and what stays there meanwhile"),
+       .need = absl::StrCat(need, at_least ? " bytes at least" : " bytes",
+                            ": the smallest tile with all channels of its "
+                            "input (this engine model cuts none of them), its "
+                            "weights, and what stays there meanwhile"),
        .fix = absl::StrCat("use a target with at least ", need, " bytes of ",
                            memory.name(),
                            ", or a model with fewer channels there, or "

@@ -38,11 +38,11 @@ struct StepRoom {
 };
 StepRoom StepRoomOf(const Chip& chip, const TileNeeds& needs);
 
-// Makes a RESOURCE_EXHAUSTED error: the op needs `need` bytes, there are
-// `bytes`.
+// Makes a RESOURCE_EXHAUSTED error: the op needs `need` bytes, or more if it is
+// `at_least`; there are `bytes`.
 absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             const v1::ResolvedMemory& memory, int64_t bytes,
-                            int64_t need);
+                            int64_t need, bool at_least);
 
 // What a plan decided of its placement. Errors as below.
 struct Form {

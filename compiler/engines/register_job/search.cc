@@ -18,6 +18,7 @@ namespace edgekiln::compiler::register_job {
 namespace {
 
 using target::JobOperand;
+using v1::register_job::TileDecisions;
 
 constexpr auto kDepthwise = v1::RegisterJobs::DEPTHWISE_CONVOLUTION;
 
@@ -221,15 +222,14 @@ class Searcher {
 
   // As a recipe says.
   absl::StatusOr<std::optional<Choice>> RunAttempts(
-      const v1::register_job::TileDecisions& decisions) {
+      const TileDecisions& decisions) {
     EK_ASSIGN_OR_RETURN(const target::Expression objective,
                         target::ObjectiveOf(decisions));
     EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
                         AllTilings(placement_));
     for (const auto& attempt : decisions.attempts()) {
-      EK_ASSIGN_OR_RETURN(
-          const std::optional<Tiling> tiling,
-          Attempt(attempt, decisions.one_job(), objective, tilings));
+      EK_ASSIGN_OR_RETURN(const std::optional<Tiling> tiling,
+                          Attempt(attempt, decisions, objective, tilings));
       if (!tiling) continue;
       EK_ASSIGN_OR_RETURN(const bool legal,
                           Time({0, *tiling, /*channels_outer=*/true}));
@@ -238,14 +238,15 @@ class Searcher {
     return std::nullopt;
   }
 
-  absl::StatusOr<int64_t> Smallest() {
+  absl::StatusOr<int64_t> Smallest(const TileDecisions& decisions) {
     EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
                         AllTilings(placement_));
     int64_t smallest = std::numeric_limits<int64_t>::max();
     for (const Tiling& tiling : tilings) {
+      if (!AnyAttemptHas(decisions, tiling)) continue;
       const TileSet tiles = costs_.Tiles(tiling);
       EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
-      if (!needs) continue;
+      if (!needs || !AreAsDecided(decisions, tiling, *needs)) continue;
       const int64_t bytes = resident_bytes_ + RoomBytes(*needs, {});
       if (bytes >= smallest) continue;
       EK_ASSIGN_OR_RETURN(
@@ -269,9 +270,33 @@ class Searcher {
   }
 
  private:
+  bool AttemptHas(const TileDecisions::Attempt& attempt,
+                  const Tiling& tiling) const {
+    const Image& out = placement_.operation.out;
+    return (!attempt.whole_rows() || tiling.rows == out.h) &&
+           (!attempt.whole_columns() || tiling.columns == out.w) &&
+           (!attempt.whole_channels() || tiling.channels == out.c);
+  }
+
+  bool AnyAttemptHas(const TileDecisions& decisions,
+                     const Tiling& tiling) const {
+    return decisions.attempts().empty() ||
+           std::any_of(
+               decisions.attempts().begin(), decisions.attempts().end(),
+               [&](const auto& each) { return AttemptHas(each, tiling); });
+  }
+
+  // Whether tiles with these needs have no more jobs than attempts allow.
+  bool AreAsDecided(const TileDecisions& decisions, const Tiling& tiling,
+                    const TileNeeds& needs) const {
+    return decisions.attempts().empty() || !decisions.one_job() ||
+           placement_.operation.kernel == kDepthwise ||
+           needs.job_channels >= tiling.channels;
+  }
+
   // The tiling that fits with the largest objective.
   absl::StatusOr<std::optional<Tiling>> Attempt(
-      const v1::register_job::TileDecisions::Attempt& attempt, bool one_job,
+      const TileDecisions::Attempt& attempt, const TileDecisions& decisions,
       const target::Expression& objective, const std::vector<Tiling>& tilings) {
     const Operation& operation = placement_.operation;
     struct Rated {
@@ -280,11 +305,7 @@ class Searcher {
     };
     std::vector<Rated> rated;
     for (const Tiling& tiling : tilings) {
-      if ((attempt.whole_rows() && tiling.rows != operation.out.h) ||
-          (attempt.whole_columns() && tiling.columns != operation.out.w) ||
-          (attempt.whole_channels() && tiling.channels != operation.out.c)) {
-        continue;
-      }
+      if (!AttemptHas(attempt, tiling)) continue;
       const TileSet tiles = costs_.Tiles(tiling);
       const target::JobVariables first = VariablesOf(
           operation, tiles.h->cuts[0], tiles.w->cuts[0], tiles.c->cuts[0]);
@@ -302,10 +323,7 @@ class Searcher {
       const TileSet tiles = costs_.Tiles(tiling);
       EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
       if (!needs || !Fits(*needs, {})) continue;
-      if (one_job && operation.kernel != kDepthwise &&
-          needs->job_channels < tiling.channels) {
-        continue;
-      }
+      if (!AreAsDecided(decisions, tiling, *needs)) continue;
       EK_ASSIGN_OR_RETURN(
           const auto start,
           StartCyclesOf(placement_, costs_.Jobs(tiles, *needs)));
@@ -494,8 +512,10 @@ absl::StatusOr<std::optional<Choice>> BestChoice(
                                       : searcher.RunAttempts(decisions);
 }
 
-absl::StatusOr<int64_t> SmallestBytes(const Placement& placement) {
-  return Searcher(placement, 0).Smallest();
+absl::StatusOr<int64_t> SmallestBytes(
+    const Placement& placement,
+    const v1::register_job::TileDecisions& decisions) {
+  return Searcher(placement, 0).Smallest(decisions);
 }
 
 }  // namespace edgekiln::compiler::register_job

@@ -53,10 +53,12 @@ absl::StatusOr<std::optional<Choice>> BestChoice(
     const Placement& placement, int64_t bytes,
     const v1::register_job::TileDecisions& decisions);
 
-// The fewest bytes of the engine's memory that any tiling of the search needs.
-// OUT_OF_RANGE if the registers can express no tiling: names the register or
-// variable that is too narrow for the smallest.
-absl::StatusOr<int64_t> SmallestBytes(const Placement& placement);
+// The fewest bytes of the engine's memory with which BestChoice() finds a
+// tiling. OUT_OF_RANGE if the registers can express no tiling: names the
+// register or variable that is too narrow for the smallest.
+absl::StatusOr<int64_t> SmallestBytes(
+    const Placement& placement,
+    const v1::register_job::TileDecisions& decisions);
 
 }  // namespace edgekiln::compiler::register_job
 
