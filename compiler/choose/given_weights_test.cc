@@ -105,6 +105,13 @@ Graph Network(int small = 0) {
   return std::move(maker).Finish(std::move(outputs));
 }
 
+v1::ResolvedTarget DianaWith(int64_t l1_bytes) {
+  const auto target = target::ResolveTarget(absl::StrCat(
+      "extends: \"diana\" set { name: \"l1_bytes\" value: ", l1_bytes, " }"));
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? *target : v1::ResolvedTarget();
+}
+
 // No plan is slower than those of either array alone, and more memory makes
 // none slower.
 TEST(GivenWeightsTest, PlansDecide) {
@@ -115,17 +122,15 @@ TEST(GivenWeightsTest, PlansDecide) {
   for (const int64_t l1_bytes : {6144, 8192, 9216, 10240, 12288, 16384, 24576,
                                  32768, 36864, 65536, 262144}) {
     SCOPED_TRACE(l1_bytes);
-    const auto target = target::ResolveTarget(absl::StrCat(
-        "extends: \"diana\" set { name: \"l1_bytes\" value: ", l1_bytes, " }"));
-    ASSERT_TRUE(target.ok()) << target.status();
+    const v1::ResolvedTarget target = DianaWith(l1_bytes);
+    ChosenChip chip = {.capabilities = target.capabilities(),
+                       .machine = target.machine()};
     const v1::QuantizationNeeds needs =
-        target::QuantizationNeedsOf(target->capabilities());
+        target::QuantizationNeedsOf(chip.capabilities);
     const auto layers = FormsOf(graph, {}, needs);
     ASSERT_TRUE(layers.ok()) << layers.status();
     const std::vector<int> ternary = TernaryLayers(graph, *layers);
     ASSERT_EQ(ternary.size(), 7u);
-    ChosenChip chip = {.capabilities = target->capabilities(),
-                       .machine = target->machine()};
     MachineBackends backends(chip.machine);
     const auto planned = [&](const Assignment& assignment) -> int64_t {
       const auto cycles = PlannedCycles(
@@ -157,17 +162,15 @@ TEST(GivenWeightsTest, LayersThatMatterTheMostAreChangedFirst) {
   const Graph graph = Network(/*small=*/12);
   const auto outline = GraphFromOutline(OutlineOf(graph));
   ASSERT_TRUE(outline.ok()) << outline.status();
-  const auto target = target::ResolveTarget(
-      "extends: \"diana\" set { name: \"l1_bytes\" value: 24576 }");
-  ASSERT_TRUE(target.ok()) << target.status();
+  const v1::ResolvedTarget target = DianaWith(24576);
+  const ChosenChip chip = {.capabilities = target.capabilities(),
+                           .machine = target.machine()};
   const v1::QuantizationNeeds needs =
-      target::QuantizationNeedsOf(target->capabilities());
+      target::QuantizationNeedsOf(chip.capabilities);
   const auto layers = FormsOf(graph, {}, needs);
   ASSERT_TRUE(layers.ok()) << layers.status();
   const std::vector<int> ternary = TernaryLayers(graph, *layers);
   ASSERT_EQ(ternary.size(), 19u);
-  const ChosenChip chip = {.capabilities = target->capabilities(),
-                           .machine = target->machine()};
   MachineBackends backends(chip.machine);
   const auto chosen =
       FormsOfGivenWeights(*outline, needs, {}, chip, *layers, ternary);

@@ -103,7 +103,8 @@ void AwaitLong(pid_t pid, LongStages& stages) {
 class LongStagesTest : public testing::Test {
  protected:
   void SetUp() override {
-    // Most users may not, in CI as well.
+    // It takes CAP_SYS_NICE or RLIMIT_NICE, which a test cannot give itself;
+    // without them a LeaseExecutor makes no LongStages, see its test.
     if (!MayRaisePriority()) {
       GTEST_SKIP() << "this user may not raise priorities";
     }
