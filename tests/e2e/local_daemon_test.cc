@@ -143,7 +143,9 @@ TEST_F(LocalDaemonTest, OneWithoutItsFolderIsReplaced) {
   const Outcome first = sandbox_.Cli(inspect);
   ASSERT_EQ(first.exit_code, 0) << first;
   const pid_t daemon = ListenerOf(Socket());
-  std::filesystem::remove_all(sandbox_.Path("XDG_CACHE_HOME/edgekiln"));
+  // In one step: the daemon may write while a folder is emptied.
+  std::filesystem::rename(sandbox_.Path("XDG_CACHE_HOME/edgekiln"),
+                          sandbox_.Path("XDG_CACHE_HOME/removed"));
   const Outcome second = sandbox_.Cli(inspect);
   EXPECT_EQ(second.exit_code, 0) << second;
   EXPECT_EQ(second.out, first.out);
