@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -143,9 +144,14 @@ TEST_F(LocalDaemonTest, OneWithoutItsFolderIsReplaced) {
   const Outcome first = sandbox_.Cli(inspect);
   ASSERT_EQ(first.exit_code, 0) << first;
   const pid_t daemon = ListenerOf(Socket());
-  // In one step: the daemon may write while a folder is emptied.
-  std::filesystem::rename(sandbox_.Path("XDG_CACHE_HOME/edgekiln"),
-                          sandbox_.Path("XDG_CACHE_HOME/removed"));
+  // The daemon may write a file into a folder that has just been emptied.
+  const std::string folder = sandbox_.Path("XDG_CACHE_HOME/edgekiln");
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    std::error_code not_empty;
+    std::filesystem::remove_all(folder, not_empty);
+    if (!std::filesystem::exists(folder)) break;
+  }
+  ASSERT_FALSE(std::filesystem::exists(folder));
   const Outcome second = sandbox_.Cli(inspect);
   EXPECT_EQ(second.exit_code, 0) << second;
   EXPECT_EQ(second.out, first.out);
