@@ -214,8 +214,9 @@ absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.fault = Fault::kUser,
                     .reason = "MODEL_FORMAT",
-                    .what = "the file is neither a TensorFlow Lite nor an ONNX "
-                            "model",
+                    .what = bytes.empty() ? "the file is empty"
+                                          : "the file is neither a TensorFlow "
+                                            "Lite nor an ONNX model",
                     .where = "first bytes of the file",
                     .need = "a flatbuffer with identifier TFL3 or an ONNX "
                             "ModelProto",

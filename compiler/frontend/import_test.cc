@@ -40,6 +40,8 @@ TEST(ImportModelTest, ForeignFilesAreRefused) {
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->reason, "MODEL_FORMAT");
   EXPECT_FALSE(detail->fix.empty());
+  EXPECT_EQ(GetErrorDetail(ImportModel("").status())->what,
+            "the file is empty");
 }
 
 // Not passed over in silence: whoever gave them expects an effect.

@@ -207,6 +207,20 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
   EXPECT_EQ(make->WaitFor(absl::Seconds(120)), 0)
       << ReadWholeFile(cluster().sandbox().Path("make.err"));
   EXPECT_THAT(ReadWholeFile(said), HasSubstr("2 samples equal"));
+  // In a program of C++, too.
+  for (const char* file : {"digits.c", "check.c"}) {
+    const auto cxx =
+        Process::Start({.program = EK_CXX_COMPILER,
+                        .arguments = {"-x", "c++", "-fsyntax-only", "-Wall",
+                                      "-Wextra", "-Wshadow", "-Werror",
+                                      absl::StrCat(folder, "/c/", file)},
+                        .environment = {},
+                        .stdout_path = cluster().sandbox().Path("cxx.out"),
+                        .stderr_path = cluster().sandbox().Path("cxx.err")});
+    ASSERT_NE(cxx, nullptr);
+    EXPECT_EQ(cxx->WaitFor(absl::Seconds(120)), 0)
+        << ReadWholeFile(cluster().sandbox().Path("cxx.err"));
+  }
 }
 
 TEST_F(CTargetsTest, HotSpotsSumUpAndNameTheSource) {

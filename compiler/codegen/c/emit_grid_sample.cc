@@ -14,7 +14,7 @@ constexpr char kPosition[] = R"(@T @A_at = @P;
 if (!(@A_at > -0x1p40)) @A_at = -(@T)0x1p40;
 if (@A_at > 0x1p40) @A_at = (@T)0x1p40;
 @R
-if (!(@A_at >= @L && @A_at <= @H)) @A_at = @O;
+@O
 )";
 
 // Taps of @A: indices @A_e (-1: a zero) and weights @A_w.
@@ -58,25 +58,26 @@ class Writer {
         corners ? absl::StrCat("(", grid, " + 1) / 2 * ((@T)", extent, " - 1)")
                 : absl::StrCat("((", grid, " + 1) * (@T)", extent, " - 1) / 2");
     const std::string at = a + "_at";
-    std::string outside = at;
+    std::string inside;  // Empty: a position outside stays there.
     if (op_.padding() == v1::GridSample::BORDER) {
-      outside = absl::StrCat(at, " < 0 ? 0 : ", at, " > (@T)", extent,
-                             " - 1 ? (@T)", extent, " - 1 : ", at);
+      inside = absl::StrCat(at, " < 0 ? 0 : ", at, " > (@T)", extent,
+                            " - 1 ? (@T)", extent, " - 1 : ", at);
     } else if (op_.padding() == v1::GridSample::REFLECTION) {
-      outside =
+      inside =
           absl::StrCat("(@T)", Reflect(), "(", at, ", ", low, ", ", high, ")");
+    }
+    if (!inside.empty()) {
+      inside = absl::StrCat("if (!(", at, " >= ", low, " && ", at, " <= ", high,
+                            ")) ", at, " = ", inside, ";");
     }
     const std::string rounded =
         op_.mode() == v1::GridSample::NEAREST
             ? absl::StrCat(at, " = (@T)", w_.Use("nearbyint"), "((double)", at,
                            ");")
             : "";
-    Lines(absl::StrReplaceAll(kPosition, {{"@P", position},
-                                          {"@R", rounded},
-                                          {"@L", low},
-                                          {"@H", high},
-                                          {"@O", outside},
-                                          {"@A", a}}));
+    Lines(absl::StrReplaceAll(
+        kPosition,
+        {{"@P", position}, {"@R", rounded}, {"@O", inside}, {"@A", a}}));
     Taps(a, low, high, extent);
   }
 

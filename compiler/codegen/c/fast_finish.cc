@@ -99,16 +99,16 @@ void FastFinish::Declare(CodeWriter& code, const std::string& o,
     return one ? name : absl::StrCat(name, "[", o, "]");
   };
   code.Line("const int32_t m", j, " = ", at(multiplier_, one_multiplier_), ";");
-  code.Line("const int32_t s", j, " = ", at(shift_, one_shift_), ";");
-  code.Line("const int32_t r", j, " = (", twice_zero_, " * (1 << s", j,
+  code.Line("const int32_t shift", j, " = ", at(shift_, one_shift_), ";");
+  code.Line("const int32_t r", j, " = (", twice_zero_, " * (1 << shift", j,
             ")) >> 1;");
 }
 
 void FastFinish::Store(CodeWriter& code, const std::string& to,
                        const std::string& sum, int64_t j) const {
   code.Line(to, " = (", CTypeOf(w_->Out(0).type), ")", w_->Use("clamp"), "((",
-            w_->Use("mulh"), "((int32_t)", sum, ", m", j, ") + r", j, ") >> s",
-            j, ", ", range_.min, ", ", range_.max, ");");
+            w_->Use("mulh"), "((int32_t)", sum, ", m", j, ") + r", j,
+            ") >> shift", j, ", ", range_.min, ", ", range_.max, ");");
 }
 
 }  // namespace edgekiln::compiler

@@ -38,7 +38,7 @@ class FastFinish {
   // What channel `o`'s accumulator starts from, and the cast of what is added.
   std::string Start(const std::string& o) const;
   std::string cast() const { return is_signed_ ? "" : "(uint32_t)"; }
-  // Declares m<j>, s<j>, r<j> of channel `o`.
+  // Declares m<j>, shift<j>, r<j> of channel `o`.
   void Declare(CodeWriter& code, const std::string& o, int64_t j) const;
   // Stores the result of accumulator `sum` with the factors of j.
   void Store(CodeWriter& code, const std::string& to, const std::string& sum,

@@ -61,7 +61,7 @@ std::set<size_t> StepWriter::read() const {
 
 std::string StepWriter::Scratch(v1::ElementType type, int64_t elements) {
   const int64_t number = network_.NextScratch();
-  const std::string name = absl::StrCat("s", scratch_.size());
+  const std::string name = absl::StrCat("scratch", scratch_.size());
   scratch_.push_back(
       {number, std::max<int64_t>(elements, 1) * ElementBytes(type)});
   const absl::string_view c_type = CTypeOf(type);

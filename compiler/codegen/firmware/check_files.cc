@@ -211,8 +211,8 @@ static int same(const unsigned char *a, const unsigned char *b, size_t bytes) {
 /* `float_bytes`: of each value; 0 for integers. */
 static void compare(int sample, int output, const void *got, const void *want,
                     size_t bytes, size_t float_bytes) {
-  const unsigned char *a = got;
-  const unsigned char *b = want;
+  const unsigned char *a = (const unsigned char *)got;
+  const unsigned char *b = (const unsigned char *)want;
   size_t i;
   if (memcmp(got, want, bytes) == 0) return;
   for (i = 0; float_bytes != 0 && i < bytes; i += float_bytes) {

@@ -90,6 +90,23 @@ absl::StatusOr<TensorId> Reduced(const Node& node, Builder& builder,
   return builder.Emit(node, "", op, {x});
 }
 
+// Of no axes: each value by itself, as if it were reduced.
+absl::StatusOr<TensorId> NotReduced(const Node& node, Builder& builder,
+                                    const Reduction& reduction, TensorId x) {
+  if (reduction.around == Around::kSquaresBefore) {
+    return builder.Emit(node, "", UnaryOp(v1::Unary::SQUARE), {x});
+  }
+  if (reduction.around == Around::kLogBehind) {
+    EK_ASSIGN_OR_RETURN(x, builder.FloatInput(node, 0));
+    return builder.Emit(node, "", UnaryOp(v1::Unary::LOG), {x});
+  }
+  if (reduction.function == v1::Reduce::L1 ||
+      reduction.function == v1::Reduce::L2) {
+    return builder.Emit(node, "", UnaryOp(v1::Unary::ABS), {x});
+  }
+  return x;
+}
+
 absl::Status ConvertArgReduce(const Node& node, Builder& builder,
                               v1::ArgReduce::Function function) {
   EK_ASSIGN_OR_RETURN(const TensorId x, builder.PlainInput(node, 0));
@@ -122,7 +139,11 @@ absl::Status ConvertReduce(const Node& node, Builder& builder) {
                       node.Flag("noop_with_empty_axes", false));
   EK_ASSIGN_OR_RETURN(const bool keep, node.Flag("keepdims", true));
   if (axes.empty()) {
-    if (noop) return builder.Bind(node, 0, x);
+    if (noop) {
+      EK_ASSIGN_OR_RETURN(const TensorId y,
+                          NotReduced(node, builder, *reduction, x));
+      return builder.Bind(node, 0, y);
+    }
     for (int32_t i = 0; i < rank; ++i) axes.push_back(i);
   }
   EK_ASSIGN_OR_RETURN(const TensorId y,

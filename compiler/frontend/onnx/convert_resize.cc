@@ -55,9 +55,9 @@ absl::StatusOr<Extents> FromScales(const Node& node,
   Extents to = {from, std::vector<float>(from.size(), 1.0f)};
   for (size_t i = 0; i < axes.size(); ++i) {
     const float scale = scales[i];
-    const double extent = std::floor(static_cast<double>(from[axes[i]]) *
-                                     static_cast<double>(scale));
-    if (!(scale > 0) || !(extent < 1e9)) {
+    // In float, as ONNX's shape inference: 10 times 0.7f is 7.
+    const float extent = std::floor(static_cast<float>(from[axes[i]]) * scale);
+    if (!(scale > 0) || !(extent < 1e9f)) {
       return node.Invalid(absl::StrCat("a scale of ", scale));
     }
     to.shape[axes[i]] = static_cast<int64_t>(extent);

@@ -9,6 +9,7 @@ namespace edgekiln::compiler::onnx_import {
 namespace {
 
 constexpr size_t kMaxNameBytes = 4096;
+constexpr int kShownNameBytes = 64;  // Of one that is longer, without "...".
 
 absl::Status ModelError(absl::StatusCode code, std::string reason,
                         std::string what, std::string where, std::string limit,
@@ -80,7 +81,7 @@ absl::Status CheckName(const std::string& name) {
   if (name.size() <= kMaxNameBytes) return absl::OkStatus();
   return InvalidModel(
       absl::StrCat("a name is longer than ", kMaxNameBytes, " bytes"),
-      absl::StrCat("name '", name, "'"));
+      absl::StrCat("name '", SanitizeText(name, kShownNameBytes + 3), "'"));
 }
 
 }  // namespace edgekiln::compiler::onnx_import

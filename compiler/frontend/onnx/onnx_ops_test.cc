@@ -84,6 +84,39 @@ const OpCase kArithmeticCases[] = {
      {},
      {1.5, 3.5},
      {1, 2}},
+    // Nothing is reduced, but all else is done.
+    {"ReduceL2OfNoAxes",
+     Unary({1, 2}, 18)
+         .Node("ReduceL2", {"x"}, {"y"})
+         .Int("noop_with_empty_axes", 1),
+     {-3, 4},
+     {},
+     {3, 4},
+     {1, 2}},
+    {"ReduceSumSquareOfNoAxes",
+     Unary({1, 2}, 18)
+         .Node("ReduceSumSquare", {"x"}, {"y"})
+         .Int("noop_with_empty_axes", 1),
+     {-3, 4},
+     {},
+     {9, 16},
+     {1, 2}},
+    {"ReduceLogSumOfNoAxes",
+     Unary({2}, 18)
+         .Node("ReduceLogSum", {"x"}, {"y"})
+         .Int("noop_with_empty_axes", 1),
+     {1, 0x1.5bf0a8p+1f},  // e.
+     {},
+     {0, 1},
+     {2}},
+    {"ReduceMaxOfNoAxes",
+     Unary({2}, 18)
+         .Node("ReduceMax", {"x"}, {"y"})
+         .Int("noop_with_empty_axes", 1),
+     {-3, 4},
+     {},
+     {-3, 4},
+     {2}},
     {"ReduceMeanByInput",
      Unary({1, 2, 2}, 18)
          .Integers("axes", {1})

@@ -44,6 +44,39 @@ TEST(OnnxRefusalsTest, NoAdviceForWhatIsSupported) {
   }
 }
 
+// No optimization made it: without them it is still there.
+TEST(OnnxRefusalsTest, PackedWeightsComeFromAQuantizer) {
+  EXPECT_TRUE(Has(
+      std::string(onnx_import::FindReplacement("com.microsoft", "MatMulNBits")),
+      "quantizer"));
+}
+
+TEST(OnnxRefusalsTest, LongNamesAreShownInPart) {
+  const std::string name(5000, 'x');
+  const absl::StatusOr<Graph> graph =
+      ImportOnnx(Unary({4})
+                     .Node("Relu", {"x"}, {name})
+                     .Node("Relu", {name}, {"y"})
+                     .bytes());
+  const auto detail = GetErrorDetail(graph.status());
+  ASSERT_TRUE(detail.has_value()) << graph.status();
+  EXPECT_EQ(detail->what, "a name is longer than 4096 bytes");
+  EXPECT_EQ(detail->where, "name '" + std::string(64, 'x') + "...'");
+}
+
+TEST(OnnxRefusalsTest, LongNamesAreNotCutWithinACharacter) {
+  std::string name(63, 'x');
+  while (name.size() < 5000) name += "\u00e9";
+  const absl::StatusOr<Graph> graph =
+      ImportOnnx(Unary({4})
+                     .Node("Relu", {"x"}, {name})
+                     .Node("Relu", {name}, {"y"})
+                     .bytes());
+  const auto detail = GetErrorDetail(graph.status());
+  ASSERT_TRUE(detail.has_value()) << graph.status();
+  EXPECT_EQ(detail->where, "name '" + std::string(63, 'x') + "...'");
+}
+
 TEST(OnnxRefusalsTest, AllOperatorsAtOnceAndWhatToUseInstead) {
   TestModel model = Unary({4})
                         .Node("Frobnicate", {"x"}, {"a"})

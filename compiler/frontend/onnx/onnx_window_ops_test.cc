@@ -106,6 +106,17 @@ const OpCase kWindowCases[] = {
      {},
      {0.25, 0.75, 1, 2.5},
      {1, 1, 2, 2}},
+    // 10 * 0.7f rounds to 7 in float, and is below 7 in double.
+    {"ResizeScalesAreFloats",
+     Unary({1, 1, 1, 10})
+         .Floats("by", {4}, {1, 1, 1, 0.7f})
+         .Node("Resize", {"x", "", "by"}, {"y"})
+         .String("coordinate_transformation_mode", "asymmetric")
+         .String("nearest_mode", "floor"),
+     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+     {},
+     {0, 1, 2, 4, 5, 7, 8},
+     {1, 1, 1, 7}},
     {"GlobalPools",
      Unary({1, 2, 1, 2})
          .Node("GlobalAveragePool", {"x"}, {"a"})

@@ -19,6 +19,10 @@ constexpr absl::string_view kStrings =
 constexpr absl::string_view kTraining =
     "export in evaluation mode, without loss and gradients";
 
+constexpr absl::string_view kOptimizations =
+    "made by ONNX Runtime's optimizations; save the model without them "
+    "(ORT_DISABLE_ALL)";
+
 constexpr Replacement kStandard[] = {
     {"AffineGrid", "use a constant grid"},
     {"Attention",
@@ -43,6 +47,7 @@ constexpr Replacement kStandard[] = {
      "use Slice, Mul, Sub, Add and Concat with constant tables"},
     {"Scan", "unroll it before exporting"},
     {"Sequence*", kSequences},
+    {"SimplifiedLayerNormalization", kOptimizations},
     {"SplitToSequence", kSequences},
     {"String*", kStrings},
     {"Swish", "use Sigmoid and Mul"},
@@ -57,9 +62,9 @@ constexpr Replacement kOthers[] = {
      "the network alone"},
     {"ai.onnx.preview.training.*", kTraining},
     {"ai.onnx.training.*", kTraining},
-    {"com.microsoft.*",
-     "made by ONNX Runtime's optimizations; save the model without them "
-     "(ORT_DISABLE_ALL)"},
+    {"com.microsoft.MatMulNBits",
+     "its weights were packed by a quantizer; give the model from before that"},
+    {"com.microsoft.*", kOptimizations},
 };
 
 }  // namespace

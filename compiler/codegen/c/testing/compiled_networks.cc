@@ -146,7 +146,7 @@ absl::Status Build(const std::vector<CNetwork>& networks,
   }
   return Shell(
       absl::StrCat("cd ", folder.path().string(), " && ", compiler.command,
-                   " -std=c99 -pedantic -Wall -Wextra -Werror",
+                   " -std=c99 -pedantic -Wall -Wextra -Wshadow -Werror",
                    " -ffp-contract=off ", compiler.flags, " ", units,
                    " -o program"),
       folder / "log");
