@@ -442,6 +442,7 @@ TEST(ParseCommandLineTest, Refuses) {
       {"completion fish", "no completion for the shell 'fish'", "bash"},
       {"man jobs lst", "no man page 'edgekiln-jobs-lst'",
        "did you mean edgekiln-jobs-list?"},
+      {"man nosuch", "no man page 'edgekiln-nosuch'", "edgekiln man --list"},
       {"man --json", "unknown option '--json'", ""},
       {"jobs list --state done", "'done' is not a state of jobs", "failed"},
       {"jobs list --since yesterday", "'yesterday' is not a time", "30s"},

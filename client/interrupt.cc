@@ -20,10 +20,14 @@ namespace {
 
 // Lock-free, hence allowed in a signal handler.
 std::atomic<int> noted{0};
+std::atomic<int> first_signal{0};  // Of the Interrupt that lives or lived last.
 std::atomic<bool> holding{false};
 std::atomic<bool> clear_line{false};
 std::atomic<int> lines_above{0};
 std::atomic<RemovedOnInterrupt::Entry*> removed{nullptr};
+
+// Shells' exit code of a command that a signal ended, less the signal.
+constexpr int kSignalExit = 128;
 
 void Print(const char* text, size_t size) {
   const ssize_t written = write(2, text, size);
@@ -38,19 +42,23 @@ void ClearLiveLines(int above) {
   Print(kClear, sizeof(kClear) - 1);
 }
 
-void Handle(int) {
-  if (holding.load() && noted.fetch_add(1) == 0) return;
+void Handle(int signal) {
+  if (holding.load() && noted.fetch_add(1) == 0) {
+    first_signal.store(signal);
+    return;
+  }
   for (auto* entry = removed.load(); entry != nullptr; entry = entry->next) {
     if (entry->exists.load()) unlink(entry->path.c_str());
   }
   if (clear_line.load()) ClearLiveLines(lines_above.load());
-  _exit(130);
+  _exit(kSignalExit + signal);
 }
 
 }  // namespace
 
 Interrupt::Interrupt() {
   noted.store(0);
+  first_signal.store(0);
   holding.store(true);
 }
 
@@ -68,6 +76,11 @@ RemovedOnInterrupt::RemovedOnInterrupt(std::string path)
 RemovedOnInterrupt::~RemovedOnInterrupt() { entry_->exists.store(false); }
 
 bool InterruptRequested() { return holding.load() && noted.load() > 0; }
+
+int InterruptedExitCode() {
+  const int signal = first_signal.load();
+  return kSignalExit + (signal == 0 ? SIGINT : signal);
+}
 
 void SetLiveLinesAbove(int lines) { lines_above.store(lines); }
 

@@ -9,8 +9,8 @@
 namespace edgekiln::client {
 
 // While an Interrupt lives, the first SIGINT or SIGTERM is only noted, so that
-// a job can be cancelled; the second leaves the program at once with exit code
-// 130. At other times the first one leaves at once. One at a time.
+// a job can be cancelled; the second leaves the program at once. At other times
+// the first one leaves at once. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -39,8 +39,12 @@ class RemovedOnInterrupt {
 // Whether the Interrupt that lives, if one does, has been requested.
 bool InterruptRequested();
 
-// Makes SIGINT and SIGTERM leave with exit code 130, after removing a live
-// progress line from the terminal if there is one. Call once, first.
+// The exit code of a command whose Interrupt was requested: 130 of SIGINT, 143
+// of SIGTERM; 130 also if none was, as where a job is cancelled elsewhere.
+int InterruptedExitCode();
+
+// Makes SIGINT and SIGTERM leave with exit code 130 and 143, after removing a
+// live progress line from the terminal if there is one. Call once, first.
 void InstallInterruptHandlers(bool live_line);
 
 // How many lines above that one are to be removed with it.

@@ -138,7 +138,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
                    "A report to commit and to compare with later");
   AddSource(*app, raw);
   AddOutput(*app, raw, false, "OUT.json",
-            "Where to put it; without it, the standard output");
+            "Where to put it; default, or -: standard output");
 
   app = AddCommand(*group, raw, Command::kReportHtml, "html",
                    "A page to look at: one file, without a network");
@@ -151,7 +151,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
       ->required();
   AddReportTarget(*app, raw);
   AddOutput(*app, raw, false, "OUT.html",
-            "Where to put it; without it, the standard output");
+            "Where to put it; default, or -: standard output");
 
   app = AddCommand(*group, raw, Command::kReportExport, "export",
                    "A report as CSV, Markdown, HTML or for viewers");
@@ -165,7 +165,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
       ->required();
   AddReportTarget(*app, raw);
   AddOutput(*app, raw, false, "FILE",
-            "Where to put it; without it, the standard output");
+            "Where to put it; default, or -: standard output");
 }
 
 }  // namespace edgekiln::client

@@ -253,6 +253,10 @@ void PrintReportList(const std::vector<v1::Report>& reports,
   }
 }
 
+bool IsStandardOutput(absl::string_view output) {
+  return output.empty() || output == "-";
+}
+
 absl::Status CheckOutputFile(const std::string& path,
                              absl::string_view option) {
   std::error_code error;

@@ -35,6 +35,9 @@ absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
                                          const v1::Artifact& artifact,
                                          const std::string& folder);
 
+// Whether this `-o` means standard output: none, or "-".
+bool IsStandardOutput(absl::string_view output);
+
 // Whether `option` names a file that can be written: in a folder that is there,
 // and neither a folder nor a device. For before the job. A usage error
 // otherwise.

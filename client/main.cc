@@ -396,7 +396,10 @@ ExitCode Main(const std::vector<std::string>& args) {
   } else if (line->json && !printed) {
     as = ErrorAs::kJson;  // One document on the standard output, never two.
   }
-  return Fail(status, line->server, as);
+  const ExitCode code = Fail(status, line->server, as);
+  return code == ExitCode::kInterrupted
+             ? static_cast<ExitCode>(InterruptedExitCode())
+             : code;
 }
 
 }  // namespace

@@ -23,6 +23,11 @@ constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(2);
 
 // Workers that are being replaced have the daemon's build again by then.
 constexpr absl::Duration kOtherBuildVerdict = absl::Seconds(5);
+// For so long the workers of one's own daemon are said to start.
+constexpr absl::Duration kStartVerdict = absl::Seconds(10);
+constexpr char kReadDaemonLog[] =
+    "read edgekilnd.log in $XDG_RUNTIME_DIR/edgekiln, or in "
+    "/tmp/edgekiln-UID without that variable";
 constexpr char kReasonWorkerBuild[] = "WORKER_BUILD";
 
 constexpr char kAgain[] =
@@ -79,7 +84,16 @@ class JobWatch final : public WatchSink {
       default:
         break;
     }
-    context_.progress.OnEvent(event);
+    if (context_.own_daemon && !moved_ && IsNoWorker(event)) {
+      // It starts its workers by itself.
+      starting_ = event;
+      if (starting_since_ == absl::InfiniteDuration()) {
+        starting_since_ = context_.clock.Monotonic();
+      }
+      ShowStarting();
+    } else {
+      context_.progress.OnEvent(event);
+    }
     if (tell_ != nullptr) tell_(event);
     if (!context_.line.follow) return;
     context_.progress.Clear();
@@ -98,6 +112,10 @@ class JobWatch final : public WatchSink {
     if (context_.own_daemon && now - other_build_since_ >= kOtherBuildVerdict) {
       return WrongWorkers();
     }
+    if (!workers_fail_ && now - starting_since_ >= kStartVerdict) {
+      workers_fail_ = true;
+      ShowStarting();
+    }
     const bool clear = moved_ || !waiting_.empty() || now >= verdict_;
     if (now >= context_.deadline && clear) return TimeIsUp();
     context_.progress.OnTick();
@@ -109,6 +127,20 @@ class JobWatch final : public WatchSink {
     moved_ = true;
     waiting_.clear();
     other_build_since_ = absl::InfiniteDuration();
+    starting_since_ = absl::InfiniteDuration();
+  }
+
+  static bool IsNoWorker(const v1::JobEvent& event) {
+    return event.waiting().cause() == v1::JobEvent::Waiting::NO_WORKER;
+  }
+
+  void ShowStarting() {
+    v1::JobEvent event = starting_;
+    event.mutable_waiting()->set_reason(
+        workers_fail_ ? absl::StrCat("the daemon's workers do not start; ",
+                                     kReadDaemonLog)
+                      : "the daemon starts its workers");
+    context_.progress.OnEvent(event);
   }
 
   absl::Status WrongWorkers() const {
@@ -127,14 +159,16 @@ class JobWatch final : public WatchSink {
     const std::string limit = TimeLimit(context_);
     // Not a slow run but a missing worker.
     if (!waiting_.empty()) {
-      return MakeError(absl::StatusCode::kUnavailable,
-                       {.fault = Fault::kInfra,
-                        .reason = kReasonNoWorker,
-                        .what = "no worker was free before the queue deadline",
-                        .where = waiting_,
-                        .limit = limit,
-                        .fix = "start edgekiln-worker, or wait for a free "
-                               "one"});
+      return MakeError(
+          absl::StatusCode::kUnavailable,
+          {.fault = Fault::kInfra,
+           .reason = kReasonNoWorker,
+           .what = "no worker was free before the queue deadline",
+           .where = waiting_,
+           .limit = limit,
+           .fix = starting_since_ < absl::InfiniteDuration()
+                      ? std::string(kReadDaemonLog)
+                      : "start edgekiln-worker, or wait for a free one"});
     }
     return OutOfTime(context_);
   }
@@ -145,6 +179,10 @@ class JobWatch final : public WatchSink {
   const absl::Duration verdict_;
   // Since when the daemon has had none but workers of another build.
   absl::Duration other_build_since_ = absl::InfiniteDuration();
+  // Since when one's own daemon has had no worker, and what it said then.
+  absl::Duration starting_since_ = absl::InfiniteDuration();
+  v1::JobEvent starting_;
+  bool workers_fail_ = false;
   int64_t sequence_ = 0;
   bool moved_ = false;   // Whether any worker did anything.
   std::string waiting_;  // Why nothing moves; empty if something does.

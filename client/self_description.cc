@@ -1,9 +1,12 @@
 #include "client/self_description.h"
 
+#include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/wrap_help.h"
 #include "client/command_tree.h"
 #include "client/completion.h"
@@ -34,17 +37,23 @@ absl::StatusOr<std::string> Man(const CommandInfo& root,
   } else if (!words.empty()) {
     absl::StrAppend(&wanted, "-", absl::StrJoin(words, "-"));
   }
+  // Without what all of them begin with, which would make all alike.
+  constexpr absl::string_view kPrefix = "edgekiln-";
   std::vector<std::string> names;
   for (const CommandInfo* command : AllCommands(root)) {
-    names.push_back(CommandName(*command, "-"));
-    if (names.back() == wanted) return ManPage(*command);
+    const std::string name = CommandName(*command, "-");
+    if (name == wanted) return ManPage(*command);
+    if (absl::StartsWith(name, kPrefix)) {
+      names.push_back(name.substr(kPrefix.size()));
+    }
   }
-  const std::string nearest = NearestOf(wanted, names);
+  const std::string nearest =
+      NearestOf(absl::StripPrefix(wanted, kPrefix), names);
   return UsageError(absl::StrCat("no man page '", wanted, "'"), "man",
                     "a command of edgekiln",
                     nearest.empty()
                         ? "edgekiln man --list has all of them"
-                        : absl::StrCat("did you mean ", nearest, "?"));
+                        : absl::StrCat("did you mean ", kPrefix, nearest, "?"));
 }
 
 }  // namespace

@@ -406,6 +406,12 @@ TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {
   EXPECT_EQ(GetErrorDetail(status)->where, model_);
   EXPECT_FALSE(GetErrorDetail(status)->fix.empty());
   EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7"}));
+  EXPECT_EQ(InterruptedExitCode(), 130);
+  connection_.on_watch = [] { raise(SIGTERM); };
+  const absl::Status ended =
+      Run(RunProfile, {"profile", model_, "--target", "a"});
+  EXPECT_EQ(ExitCodeFor(ended), ExitCode::kInterrupted) << ended;
+  EXPECT_EQ(InterruptedExitCode(), 143);
 }
 
 using CommandsDeathTest = CommandsTest;
@@ -426,7 +432,7 @@ TEST_F(CommandsDeathTest, SecondInterruptAndUnheldOnesLeaveAtOnce) {
         raise(SIGTERM);
         _exit(2);
       },
-      testing::ExitedWithCode(130), "");
+      testing::ExitedWithCode(143), "");
 }
 
 TEST_F(CommandsTest, TimingOnlyIsAskedFor) {
@@ -478,6 +484,32 @@ TEST_F(CommandsTest, WorkersOfAnotherBuildEndAJobOfOnesOwnDaemon) {
   EXPECT_EQ(detail->reason, "WORKER_BUILD");
   EXPECT_EQ(detail->where, "only workers of another build");
   EXPECT_EQ(connection_.cancelled.size(), 1u);
+}
+
+// Nobody needs to start a worker for a daemon that does so itself.
+TEST_F(CommandsTest, WorkersThatOnesOwnDaemonStartsAreNotAskedFor) {
+  v1::JobEvent event;
+  event.mutable_waiting()->set_cause(v1::JobEvent::Waiting::NO_WORKER);
+  event.mutable_waiting()->set_reason("no worker; start edgekiln-worker");
+  connection_.events = {event};
+  connection_.reports = {NewReport("a")};
+  const std::vector<std::string> args = {"profile", model_, "--target", "a"};
+  ASSERT_TRUE(Run(RunProfile, args).ok());
+  EXPECT_TRUE(absl::StrContains(err_, "start edgekiln-worker")) << err_;
+  own_daemon_ = true;
+  err_.clear();
+  ASSERT_TRUE(Run(RunProfile, args).ok());
+  EXPECT_FALSE(absl::StrContains(err_, "start edgekiln-worker")) << err_;
+  EXPECT_TRUE(absl::StrContains(err_, "waiting: the daemon starts its workers"))
+      << err_;
+  EXPECT_FALSE(absl::StrContains(err_, "do not start")) << err_;
+  // Not for ever.
+  connection_.on_watch = [&] { clock_.Advance(absl::Seconds(11)); };
+  err_.clear();
+  ASSERT_TRUE(Run(RunProfile, args).ok());
+  EXPECT_TRUE(absl::StrContains(
+      err_, "waiting: the daemon's workers do not start; read edgekilnd.log"))
+      << err_;
 }
 
 // A program that reads while the job runs: lines, and nothing but lines.

@@ -140,7 +140,7 @@ absl::Status RunReportDiff(CommandContext& context) {
 
 absl::Status RunReportBaseline(CommandContext& context) {
   const std::string& output = context.line.output;
-  if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
+  if (!IsStandardOutput(output)) EK_RETURN_IF_ERROR(CheckOutputFile(output));
   EK_ASSIGN_OR_RETURN(ReportSource side,
                       LoadReportSource(context.line.names[0], context));
   for (const v1::Report& report : side.reports) {
@@ -149,7 +149,7 @@ absl::Status RunReportBaseline(CommandContext& context) {
   }
   const std::string json = BaselineJson(std::move(side.reports));
   context.progress.Clear();
-  if (output.empty()) {
+  if (IsStandardOutput(output)) {
     context.print_bytes(json);
     return absl::OkStatus();
   }

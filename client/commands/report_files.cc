@@ -23,7 +23,7 @@ namespace edgekiln::client {
 namespace {
 
 absl::Status CheckOutput(const CommandLine& line) {
-  if (line.output.empty()) return absl::OkStatus();
+  if (IsStandardOutput(line.output)) return absl::OkStatus();
   EK_RETURN_IF_ERROR(CheckOutputFile(line.output));
   return CheckKeepsInputs(line);
 }
@@ -32,7 +32,7 @@ absl::Status CheckOutput(const CommandLine& line) {
 absl::Status WriteResult(const std::string& bytes, CommandContext& context) {
   const std::string& output = context.line.output;
   context.progress.Clear();
-  if (output.empty()) {
+  if (IsStandardOutput(output)) {
     context.print_bytes(bytes);
     return absl::OkStatus();
   }

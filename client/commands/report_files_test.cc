@@ -70,6 +70,12 @@ TEST_F(ReportFilesTest, FormatsOfExport) {
   }
   // One Report, or a list.
   EXPECT_EQ(out_[0], '[');
+  const std::string list = out_;
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportExport,
+                  {"report", "export", "7", "--format", "json", "-o", "-"})
+                  .ok());
+  EXPECT_EQ(out_, list);
   out_.clear();
   ASSERT_TRUE(Run(RunReportExport, {"report", "export", "7", "--format", "json",
                                     "--target", "b"})

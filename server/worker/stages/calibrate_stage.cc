@@ -17,16 +17,15 @@ absl::StatusOr<StageOutput> RunCalibrate(const v1::CollectStatisticsOptions&,
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       inputs.ParseAll<v1::Chunk>("chunk"));
-  EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
-                      compiler::Calibrate(graph, chunks,
-                                          [&](int64_t done, int64_t total) {
-                                            v1::StageProgress state;
-                                            state.set_done(done);
-                                            state.set_total(total);
-                                            state.set_unit("samples");
-                                            progress(state);
-                                          }),
-                      "calibrating");
+  EK_ASSIGN_OR_RETURN(
+      const v1::CalibrationStatistics statistics,
+      compiler::Calibrate(graph, chunks, [&](int64_t done, int64_t total) {
+        v1::StageProgress state;
+        state.set_done(done);
+        state.set_total(total);
+        state.set_unit("samples");
+        progress(state);
+      }));
   StageOutput output;
   std::string warning = compiler::CalibrationWarning(chunks);
   if (!warning.empty()) output.warnings.push_back(std::move(warning));
