@@ -41,6 +41,13 @@ int Utf8Length(absl::string_view text) {
   return length;
 }
 
+// Branch-free, so that it vectorizes.
+bool IsPrintableAscii(absl::string_view text) {
+  bool printable = true;
+  for (const char c : text) printable &= c >= 0x20 && c < 0x7F;
+  return printable;
+}
+
 std::string Encode(ErrorDetail& detail) {
   std::string out;
   out.push_back(kPayloadVersion);
@@ -91,6 +98,8 @@ std::string OneLine(const ErrorDetail& detail) {
 std::string SanitizeText(const std::string& text, int max_bytes) {
   constexpr absl::string_view kCut = "...";
   const size_t limit = max_bytes < 0 ? 0 : static_cast<size_t>(max_bytes);
+  // Nearly all texts are short and printable.
+  if (text.size() <= limit && IsPrintableAscii(text)) return text;
   // Replacing never changes the length, so the length decides about cutting.
   const bool cut = text.size() > limit;
   const size_t room = !cut ? limit : limit - std::min(limit, kCut.size());

@@ -95,6 +95,11 @@ const TextCase kTexts[] = {
     {"Surrogate", "\xED\xA0\x80", 20, "???"},
     {"BeyondUnicode", "\xF4\x90\x80\x80\xFF", 20, "?????"},
     {"Truncated", "a\xE2\x82", 20, "a??"},
+    {"LastControl", "a\x1F", 20, "a?"},
+    {"FirstAndLastPrintable", " ~", 2, " ~"},
+    {"Delete", "a\x7F", 20, "a?"},
+    {"ContinuationAlone", "a\x80", 20, "a?"},
+    {"PrintableTooLong", " ~~~~", 4, " ..."},
     {"Control", std::string("a\0b\x7F\n", 5), 20, "a?b??"},
 };
 INSTANTIATE_TEST_SUITE_P(All, SanitizeTextTest, testing::ValuesIn(kTexts),

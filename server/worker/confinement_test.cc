@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -184,13 +185,18 @@ TEST(ConfinementTest, TheEnvironmentIsOurs) {
   const auto result = Let(child, Attempt::kEnvironment);
   unsetenv("EDGEKILN_TEST_TOKEN");
   ASSERT_TRUE(result.ok()) << result.status();
+  std::map<std::string, std::string> variables;
   std::set<std::string> names;
   for (const v1::ChildBlob& variable : result->outputs()) {
-    names.insert(variable.data().substr(0, variable.data().find('=')));
+    const size_t end = variable.data().find('=');
+    names.insert(variable.data().substr(0, end));
+    variables[variable.data().substr(0, end)] = variable.data().substr(end + 1);
   }
   EXPECT_EQ(names.count("LC_ALL"), 1u);
   // The allocator's settings.
-  EXPECT_EQ(names.count("GLIBC_TUNABLES"), 1u);
+  EXPECT_EQ(variables["GLIBC_TUNABLES"],
+            "glibc.malloc.tcache_count=256:glibc.malloc.trim_threshold=33554432"
+            ":glibc.malloc.mmap_threshold=33554432");
   for (const char* kept :
        {"LC_ALL", "GLIBC_TUNABLES", "LD_LIBRARY_PATH", "ASAN_OPTIONS",
         "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
