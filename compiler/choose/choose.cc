@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "compiler/choose/answers.h"
 #include "compiler/choose/budget_error.h"
+#include "compiler/choose/combination_search.h"
 #include "compiler/choose/combinations.h"
 #include "compiler/choose/given_weights.h"
 #include "compiler/choose/scheme_forms.h"
@@ -23,21 +21,9 @@ namespace {
 
 // More combinations are not listed one by one.
 constexpr int64_t kMostListed = 256;
-// That are quantized and measured, besides each form alone.
-constexpr int kMostMeasured = 24;
-// Expectations add up noise: how far they may exceed what is measured, to begin
-// with, and what is allowed on top of the largest excess that was seen.
-constexpr double kExcess = 2;
-constexpr double kMargin = 1.5;
 // Samples that all combinations together are fitted to, and judged by.
 constexpr int64_t kSamplesOfAll = 12000;
 constexpr int64_t kFewestSamples = 16;
-
-struct Candidate {
-  Assignment assignment;
-  double noise = 0;         // Expected.
-  double disagreement = 0;  // Expected.
-};
 
 class Chooser {
  public:
@@ -66,6 +52,7 @@ class Chooser {
   }
 
   absl::StatusOr<Difference> Measure(const Assignment& assignment);
+  absl::StatusOr<Difference> Screen(const Assignment& assignment);
   absl::Status TryEachAlone();
   std::vector<Candidate> Candidates();
   std::vector<Candidate> AllCombinations(int64_t count) const;
@@ -92,8 +79,10 @@ class Chooser {
   int64_t done_ = 0;
   int64_t total_ = 0;
   Difference exact_;  // On some of the samples that judge.
+  Difference screened_exact_;
   PredictedNetwork exact_network_;
-  // By layer and form.
+  // By layer and form: exact_ for the first, as screened for all others. Noise
+  // of these is compared with that of screened_exact_.
   std::vector<std::vector<Difference>> alone_;
   std::vector<std::vector<int64_t>> cycles_;
   bool every_ = true;
@@ -107,7 +96,15 @@ absl::StatusOr<Difference> Chooser::Measure(const Assignment& assignment) {
   return combinations_.Measure(assignment);
 }
 
+absl::StatusOr<Difference> Chooser::Screen(const Assignment& assignment) {
+  Progress(++done_);
+  return combinations_.Screen(assignment);
+}
+
+// By few samples: what a form that ruins the network does shows there, too, and
+// such a form is not worth measuring.
 absl::Status Chooser::TryEachAlone() {
+  EK_ASSIGN_OR_RETURN(screened_exact_, Screen(MostExact()));
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     auto& differences = alone_.emplace_back();
     auto& cycles = cycles_.emplace_back();
@@ -116,7 +113,10 @@ absl::Status Chooser::TryEachAlone() {
       assignment[layer] = form;
       EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
                           combinations_.Predict(assignment));
-      EK_ASSIGN_OR_RETURN(const Difference difference, Measure(assignment));
+      Difference difference = exact_;
+      if (form > 0) {
+        EK_ASSIGN_OR_RETURN(difference, Screen(assignment));
+      }
       differences.push_back(difference);
       cycles.push_back(network.cycles);
       v1::SchemeChoice::Layer& row =
@@ -135,6 +135,7 @@ absl::Status Chooser::TryEachAlone() {
       if (difference.sqnr_db) option.set_network_sqnr_db(*difference.sqnr_db);
     }
   }
+  combinations_.DoneScreening();
   return absl::OkStatus();
 }
 
@@ -142,8 +143,9 @@ absl::Status Chooser::TryEachAlone() {
 double Chooser::ExpectedNoise(const Assignment& assignment) const {
   double noise = exact_.noise_power;
   for (size_t layer = 0; layer < assignment.size(); ++layer) {
-    noise += std::max(
-        0.0, alone_[layer][assignment[layer]].noise_power - exact_.noise_power);
+    if (assignment[layer] == 0) continue;
+    noise += std::max(0.0, alone_[layer][assignment[layer]].noise_power -
+                               screened_exact_.noise_power);
   }
   return noise;
 }
@@ -184,9 +186,9 @@ std::vector<Candidate> Chooser::FewCombinations() {
     for (int32_t form = 1; form < std::ssize(layers_[layer].weights); ++form) {
       const auto saved =
           static_cast<double>(exact_network_.cycles - cycles_[layer][form]);
-      const double noise =
-          std::max(alone_[layer][form].noise_power - exact_.noise_power,
-                   exact_.noise_power * 1e-6);
+      const double noise = std::max(
+          alone_[layer][form].noise_power - screened_exact_.noise_power,
+          exact_.noise_power * 1e-6);
       const double gain = noise > 0 ? saved / noise : saved;
       if (saved > 0 && gain > best.gain) best = {layer, form, gain};
     }
@@ -212,53 +214,32 @@ std::vector<Candidate> Chooser::Candidates() {
   return count <= kMostListed ? AllCombinations(count) : FewCombinations();
 }
 
-// Of those that are faster than the most exact one, the fastest first. Cycles
-// are predicted of those only that may be measured.
 absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
   const std::vector<Candidate> candidates = Candidates();
-  // Cycles, noise and number: the order in which they are looked at.
-  using Turn = std::tuple<int64_t, double, size_t>;
-  std::set<Turn> turns;
-  std::vector<bool> predicted(candidates.size(), false);
-  std::optional<Turn> last;
-  int measured = 0;
-  double excess = 0;
-  while (true) {
-    const double allowed = kMargin * (excess > 0 ? excess : kExcess);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      const Candidate& candidate = candidates[i];
-      if (predicted[i] || candidate.disagreement > allowed * budget_) continue;
-      predicted[i] = true;
-      EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
-                          combinations_.Predict(candidate.assignment));
-      if (network.cycles >= exact_network_.cycles) continue;
-      const Turn turn = {network.cycles, candidate.noise, i};
-      // More was allowed too late for it.
-      if (!last || turn > *last) turns.insert(turn);
-    }
-    if (turns.empty()) return MostExact();
-    last = *turns.begin();
-    turns.erase(turns.begin());
-    const Candidate& candidate = candidates[std::get<2>(*last)];
-    if (candidate.disagreement > allowed * budget_) continue;
-    const bool known = combinations_.IsMeasured(candidate.assignment);
-    if (!known && ++measured > kMostMeasured) {
-      every_ = false;
-      continue;
-    }
-    EK_ASSIGN_OR_RETURN(Difference difference, Measure(candidate.assignment));
+  const auto cycles =
+      [this](const Assignment& assignment) -> absl::StatusOr<int64_t> {
+    EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
+                        combinations_.Predict(assignment));
+    return network.cycles;
+  };
+  const auto measure =
+      [this](const Assignment& assignment) -> absl::StatusOr<double> {
+    EK_ASSIGN_OR_RETURN(Difference difference, Measure(assignment));
     if (difference.disagreement <= budget_) {
-      EK_ASSIGN_OR_RETURN(difference,
-                          combinations_.Confirm(candidate.assignment));
+      EK_ASSIGN_OR_RETURN(difference, combinations_.Confirm(assignment));
     }
-    if (difference.disagreement > budget_) {
-      excess =
-          std::max(excess, candidate.disagreement / difference.disagreement);
-      continue;
-    }
-    disagreement_ = difference.disagreement;
-    return candidate.assignment;
-  }
+    return difference.disagreement;
+  };
+  EK_ASSIGN_OR_RETURN(
+      const FoundCombination found,
+      FindFastest(candidates, {.budget = budget_,
+                               .exact_cycles = exact_network_.cycles,
+                               .cycles = cycles,
+                               .measure = measure}));
+  every_ = every_ && found.every;
+  if (!found.assignment) return MostExact();
+  disagreement_ = found.disagreement;
+  return *found.assignment;
 }
 
 // Of the most exact forms.
@@ -298,10 +279,12 @@ void Chooser::Explain(const Assignment& chosen) {
 }
 
 absl::StatusOr<ChosenSchemes> Chooser::Run(CalibrationSamples samples) {
-  total_ = 1 + Forms() + std::min<int64_t>(Forms(), kMostMeasured);
-  samples.Limit(std::max(kFewestSamples, kSamplesOfAll / total_));
+  const int64_t expected =
+      1 + Forms() + std::min<int64_t>(Forms(), kMostMeasured);
+  total_ = 1 + expected;  // The most exact one is screened, too.
+  samples.Limit(std::max(kFewestSamples, kSamplesOfAll / expected));
   if (config_.samples() > 0) samples.Limit(std::max(2, config_.samples()));
-  const absl::Status ready = combinations_.Init(std::move(samples), total_);
+  const absl::Status ready = combinations_.Init(std::move(samples), expected);
   if (absl::IsFailedPrecondition(ready)) return ChosenSchemes{config_, {}};
   EK_RETURN_IF_ERROR(ready);
   EK_ASSIGN_OR_RETURN(exact_, Measure(MostExact()));

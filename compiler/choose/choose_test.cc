@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/ir/text.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/testing/random_samples.h"
@@ -195,9 +196,44 @@ TEST_F(ChooseTest, OneSampleDecidesNothing) {
   EXPECT_EQ(chosen->choice.ByteSizeLong(), 0u);
 }
 
+TEST_F(ChooseTest, NothingButTheSamplesCounts) {
+  const Graph graph = Network(true);
+  const v1::ResolvedTarget target =
+      *target::ResolveTarget("extends: \"toy-mixed\"");
+  v1::QuantizationConfig config;
+  config.set_accuracy_budget_ppm(60000);
+  const std::vector<v1::Chunk> whole = Samples(graph, 60);
+  // From the last to the first, one by one.
+  std::vector<v1::Chunk> single;
+  const std::string& data = whole[0].arrays(0).data();
+  const size_t one = data.size() / 60;
+  for (size_t i = 60; i-- > 0;) {
+    v1::Chunk& chunk = single.emplace_back();
+    chunk.set_samples(1);
+    chunk.add_arrays()->set_data(data.substr(i * one, one));
+  }
+  const v1::CalibrationStatistics statistics = *Calibrate(graph, whole);
+  std::string first;
+  for (const std::vector<v1::Chunk>* chunks :
+       {&whole, static_cast<const std::vector<v1::Chunk>*>(&single)}) {
+    for (const ops::CpuPath path :
+         {ops::CpuPath::kScalar, ops::CpuPath::kAvx2, ops::CpuPath::kAvx512}) {
+      const auto chosen = ChooseSchemes(
+          graph, target::QuantizationNeedsOf(target.capabilities()), config,
+          {.capabilities = target.capabilities(), .machine = target.machine()},
+          {.statistics = statistics, .samples = *chunks, .cpu_path = path});
+      ASSERT_TRUE(chosen.ok()) << chosen.status();
+      const std::string bytes = chosen->config.SerializeAsString() +
+                                chosen->choice.SerializeAsString();
+      if (first.empty()) first = bytes;
+      EXPECT_EQ(bytes, first);
+    }
+  }
+}
+
 // Also where forms of layers differ in nothing but a limit, or a size.
 TEST(PredictNetworkTest, WhatIsRememberedChangesNothing) {
-  const Graph graph = Network(false);
+  const Graph graph = *GraphFromOutline(OutlineOf(Network(false)));
   Graph limited = graph;
   limited.ops[0].attributes.mutable_conv2d()->mutable_clamp()->set_max(6);
   for (const char* name : {"toy-mixed", "toy-ternary"}) {

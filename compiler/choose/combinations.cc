@@ -15,6 +15,8 @@ constexpr int64_t kRunsPerSample = 10;
 // Of a measurement: half fit, half judge. Fewer are noisier, so that layers
 // keep their most exact form for no reason.
 constexpr int64_t kFewestMeasured = 200;
+// To fit to, and as many to judge by, where forms are screened.
+constexpr int64_t kScreened = 24;
 // Of the values of the samples that fit, which are in memory together, and of
 // those that judge.
 constexpr int64_t kMostBytes = int64_t{256} << 20;
@@ -32,6 +34,7 @@ absl::Status Combinations::Init(CalibrationSamples samples, int64_t expected) {
   CalibrationSamples fitted = samples;
   fitted.Keep(0, 2);
   fitted.Limit(std::max<int64_t>(few, 1));
+  fitted_samples_ = fitted.size();
   CalibrationSamples judging = std::move(samples);
   judging.Keep(1, 2);
   CalibrationSamples judged = judging;
@@ -86,10 +89,36 @@ absl::StatusOr<TrialNetworks::Trial> Combinations::Try(
   return trials_->Try(QuickConfigOf(assignment), answers_->tensor());
 }
 
+absl::StatusOr<Difference> Combinations::Screen(const Assignment& assignment) {
+  if (fitted_samples_ <= kScreened) return Measure(assignment);
+  if (few_ == nullptr) few_ = trials_->WithFewer(kScreened);
+  EK_ASSIGN_OR_RETURN(const TrialNetworks::Trial trial,
+                      few_->Try(QuickConfigOf(assignment), answers_->tensor()));
+  Difference difference = answers_->CompareValues(trial.values);
+  // Few samples say nothing about shares by counting.
+  difference.disagreement =
+      answers_->ExpectedDisagreement(difference.noise_power);
+  return difference;
+}
+
+// Those that are not yet. Trying a form alone does the same.
+absl::Status Combinations::FitEachAlone(const Assignment& assignment) {
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    const int32_t form = assignment[layer];
+    if (form == 0 || !fitted_.insert({layer, form}).second) continue;
+    Assignment alone(layers_.size(), 0);
+    alone[layer] = form;
+    if (alone == assignment) continue;
+    EK_RETURN_IF_ERROR(trials_->Fit(QuickConfigOf(alone), IdOf(layer)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Difference> Combinations::Measure(const Assignment& assignment) {
   if (const auto found = measured_.find(assignment); found != measured_.end()) {
     return found->second;
   }
+  EK_RETURN_IF_ERROR(FitEachAlone(assignment));
   EK_ASSIGN_OR_RETURN(const TrialNetworks::Trial trial, Try(assignment));
   return measured_[assignment] = answers_->CompareValues(trial.values);
 }

@@ -1,10 +1,12 @@
 #ifndef EK_COMPILER_CHOOSE_COMBINATIONS_H_
 #define EK_COMPILER_CHOOSE_COMBINATIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,8 +49,17 @@ class Combinations {
   absl::Status Init(CalibrationSamples samples, int64_t expected);
 
   absl::StatusOr<PredictedNetwork> Predict(const Assignment& assignment);
+  // Nearly what Measure() finds, on a few of the samples: at a fraction of the
+  // price, and mostly with more noise, as little is fitted to few samples. Its
+  // disagreement is expected from that noise. The same as Measure() if there
+  // are no more samples. Measure the most exact combination first.
+  absl::StatusOr<Difference> Screen(const Assignment& assignment);
+  // Frees what Screen() keeps; if it is called again, it begins anew.
+  void DoneScreening() { few_.reset(); }
   // With ranges by percentiles and int8 weights rounded to nearest, on some of
-  // the samples that judge.
+  // the samples that judge. Measure the most exact combination first: weights
+  // of every form are those that fit behind all other layers in their most
+  // exact ones, so that the order of further combinations does not matter.
   absl::StatusOr<Difference> Measure(const Assignment& assignment);
   // The same on all of them.
   absl::StatusOr<Difference> Confirm(const Assignment& assignment);
@@ -70,6 +81,7 @@ class Combinations {
  private:
   v1::QuantizationConfig QuickConfigOf(const Assignment& assignment) const;
   absl::StatusOr<TrialNetworks::Trial> Try(const Assignment& assignment);
+  absl::Status FitEachAlone(const Assignment& assignment);
 
   const Graph& graph_;
   const v1::QuantizationNeeds& needs_;
@@ -80,7 +92,10 @@ class Combinations {
   std::optional<Graph> outline_;
   std::optional<Answers> answers_;
   std::unique_ptr<TrialNetworks> trials_;
+  std::unique_ptr<TrialNetworks> few_;  // Networks with few samples.
   int64_t samples_ = 0;
+  int64_t fitted_samples_ = 0;
+  std::set<std::pair<size_t, int32_t>> fitted_;  // Layer and form.
   std::map<Assignment, Difference> measured_;
   std::map<Assignment, PredictedNetwork> predicted_;
   EstimateMemo memo_;

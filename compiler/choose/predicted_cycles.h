@@ -32,9 +32,10 @@ struct ChosenChip {
 };
 
 // Partitions and places the form of the network that `config` makes of a float
-// graph (QuantizedForm()), as the stages do later. Reads no weight. `memo`, of
-// the chip, makes predictions of similar forms cheap; may be null. Errors: as
-// of those.
+// graph (QuantizedForm()), as the stages do later. Give it an outline of the
+// graph (OutlineOf()): zeros fit engines for weights of few values, while the
+// bytes of float weights, which the form shares, do not. `memo`, of the chip,
+// makes predictions of similar forms cheap; may be null. Errors: as of those.
 absl::StatusOr<v1::Partition> PlacedForm(const Graph& float_graph,
                                          const v1::QuantizationNeeds& needs,
                                          const v1::QuantizationConfig& config,

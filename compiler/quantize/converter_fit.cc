@@ -49,14 +49,6 @@ std::vector<T> EveryRow(int64_t step, int64_t channels,
   return some;
 }
 
-// `b` > 0. In doubles, which is exact: no quotient of such numbers is closer to
-// the integer above it than a double can tell.
-int32_t FloorDivide(int32_t a, double b) {
-  const double quotient = a / b;
-  const auto towards_zero = static_cast<int32_t>(quotient);
-  return towards_zero - (quotient < towards_zero ? 1 : 0);
-}
-
 // A code stands for the middle of the sums that become it.
 CodeLine LineOf(const ConvertedLayer& layer, size_t channel, int32_t gain) {
   const double scale = layer.steps[channel] * gain / layer.output_scale;
@@ -176,10 +168,8 @@ void ConverterFit::AddSums(int64_t first, int64_t count,
 std::vector<int32_t> ConverterFit::CodesOf(
     int32_t gain, absl::Span<const int32_t> sums) const {
   std::vector<int32_t> codes(sums.size());
-  for (size_t i = 0; i < codes.size(); ++i) {
-    codes[i] = std::clamp(FloorDivide(sums[i], gain), layer_.engine.min(),
-                          layer_.engine.max());
-  }
+  kernels_.codes(sums.data(), sums.size(), gain, layer_.engine.min(),
+                 layer_.engine.max(), codes.data());
   return codes;
 }
 
@@ -246,19 +236,16 @@ void ConverterFit::Regress(absl::Span<const float> real,
 double ConverterFit::ErrorOf(const v1::Converter& converter,
                              absl::Span<const float> real,
                              const std::vector<int32_t>& codes) const {
-  const auto step = static_cast<size_t>(channels_);
+  std::vector<double> errors(static_cast<size_t>(channels_), 0);
+  // The integers were chosen so that nothing wraps.
+  kernels_.add_code_errors(
+      {real.data(), codes.data(), static_cast<double>(layer_.range.min),
+       static_cast<double>(layer_.range.max), codes.size() / errors.size(),
+       errors.size()},
+      {converter.scale().data(), converter.offset().data(), converter.shift()},
+      errors.data());
   double error = 0;
-  for (size_t i = 0; i < codes.size(); ++i) {
-    const auto c = static_cast<int>(i % step);
-    // The integers were chosen so that nothing wraps.
-    const int32_t ours =
-        std::clamp((codes[i] * converter.scale(c) + converter.offset(c)) >>
-                       converter.shift(),
-                   layer_.range.min, layer_.range.max);
-    const double wanted =
-        std::clamp<double>(real[i], layer_.range.min, layer_.range.max);
-    error += (wanted - ours) * (wanted - ours);
-  }
+  for (const double of_channel : errors) error += of_channel;
   return error;
 }
 

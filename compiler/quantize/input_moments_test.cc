@@ -1,9 +1,11 @@
 #include "compiler/quantize/input_moments.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "base/rng.h"
 #include "compiler/quantize/testing/splat.h"
 #include "gtest/gtest.h"
@@ -162,6 +164,67 @@ TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
       }
     }
     EXPECT_EQ(channels, graph.tensors[op.outputs[0]].shape.back());
+  }
+}
+
+constexpr const char* kWideLayers[] = {
+    R"(
+%x : $type[1,5,4,3] scale 1 zero 0 = input
+%w : int8[4,3,2,3] scale 1 zero 0 = constant splat 1
+%y : $type[1,3,3,4] scale 1 zero 0 = conv2d(%x, %w) {window {stride_h 2 stride_w 1 dilation_h 1 dilation_w 2 pad_top 1 pad_bottom 1 pad_left 1}} id y
+return %y
+)",
+    R"(
+%x : $type[1,4,4,70] scale 1 zero 0 = input
+%w : int8[1,3,3,140] scale 1 zero 0 = constant splat 1
+%y : $type[1,4,4,140] scale 1 zero 0 = depthwise_conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1 pad_top 1 pad_bottom 1 pad_left 1 pad_right 1} depth_multiplier 2} id y
+return %y
+)",
+    R"(
+%x : $type[3,40] scale 1 zero 0 = input
+%w : int8[2,40] scale 1 zero 0 = constant splat 1
+%y : $type[3,2] scale 1 zero 0 = fully_connected(%x, %w) id y
+return %y
+)"};
+
+// The upper bytes, rounded, stand for int16.
+TEST(InputMomentsTest, OfInt16AreThoseOfItsUpperBytes) {
+  constexpr int64_t kSamples = 7;
+  for (const char* text : kWideLayers) {
+    const Graph bytes =
+        ParseWithSplats(absl::StrReplaceAll(text, {{"$type", "int8"}}));
+    const Graph wide =
+        ParseWithSplats(absl::StrReplaceAll(text, {{"$type", "int16"}}));
+    ASSERT_TRUE(HasMoments(wide, wide.ops[0]));
+    SampleBatch byte_batch(bytes, kSamples, ops::CpuPath::kAuto);
+    SampleBatch wide_batch(wide, kSamples, ops::CpuPath::kAuto);
+    Rng rng(1);
+    for (int64_t s = 0; s < kSamples; ++s) {
+      std::string of_bytes;
+      std::string of_wide;
+      for (int64_t i = 0; i < bytes.tensors[bytes.inputs[0]].num_elements();
+           ++i) {
+        const auto upper = static_cast<int8_t>(rng.Next());
+        // 127 is what rounds to 128, too.
+        const int32_t lower = static_cast<int32_t>(rng.Next() % 256) - 128;
+        const auto value =
+            static_cast<int16_t>(std::max(256 * upper + lower, -32768));
+        of_bytes.push_back(static_cast<char>(upper));
+        of_wide.append(reinterpret_cast<const char*>(&value), sizeof(value));
+      }
+      ASSERT_TRUE(byte_batch.SetInput(bytes.inputs[0], s, of_bytes).ok());
+      ASSERT_TRUE(wide_batch.SetInput(wide.inputs[0], s, of_wide).ok());
+    }
+    for (const bool centred : {false, true}) {
+      const auto want = MomentsOf(byte_batch, bytes.ops[0], centred);
+      const auto got = MomentsOf(wide_batch, wide.ops[0], centred);
+      ASSERT_EQ(got.size(), want.size()) << text;
+      for (size_t g = 0; g < want.size(); ++g) {
+        ASSERT_EQ(got[g].blocks.size(), 1u);
+        EXPECT_EQ(got[g].blocks[0].moments, want[g].blocks[0].moments)
+            << text << g;
+      }
+    }
   }
 }
 

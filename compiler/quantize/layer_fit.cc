@@ -35,6 +35,12 @@ Op WithoutClamp(Op op) {
 }  // namespace
 
 absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
+  EK_RETURN_IF_ERROR(FitWeightsAndBias(real_index, op));
+  return op.attributes.has_converter() ? FitConverter(real_index, op)
+                                       : absl::OkStatus();
+}
+
+absl::Status LayerFit::FitWeightsAndBias(int32_t real_index, Op& op) {
   const Op& real_op = float_graph_.ops[real_index];
   const v1::LayerScheme& scheme = options_.schemes[real_index];
   Tensor& weights = quantized_.tensors[op.inputs[1]];
@@ -48,7 +54,7 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
   std::vector<float> bias;
   if (real_bias) {
     bias = *FloatConstantValues(float_graph_.tensors[real_op.inputs[2]]);
-  } else if (has_bias || converts) {
+  } else if (has_bias) {
     bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
   }
   RealWeights real = {
@@ -110,10 +116,7 @@ absl::Status LayerFit::Fit(int32_t real_index, Op& op) {
   const bool is_wide = fitted.bias_type == v1::INT64;
   weights.quantization = std::move(fitted.weights);
   weights.data = ConstantData(std::move(fitted.weight_data));
-  if (converts) {
-    return FitConverter(real_index, bias, scheme.weights(), op);
-  }
-  if (!has_bias) return absl::OkStatus();
+  if (converts || !has_bias) return absl::OkStatus();
   Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
   integer_bias.type = fitted.bias_type;
   integer_bias.quantization = std::move(fitted.bias);
@@ -149,20 +152,23 @@ std::optional<Tensor> LayerFit::SumsOf(const Op& op) const {
   return sums;
 }
 
-absl::Status LayerFit::FitConverter(int32_t real_index,
-                                    absl::Span<const float> bias,
-                                    v1::LayerScheme::Weights weights, Op& op) {
+absl::Status LayerFit::FitConverter(int32_t real_index, Op& op) {
   const Op& real_op = float_graph_.ops[real_index];
-  const v1::Numerics::Converter* engine =
-      ConverterOf(options_.needs, real_op, weights);
+  const v1::Numerics::Converter* engine = ConverterOf(
+      options_.needs, real_op, options_.schemes[real_index].weights());
+  const Tensor& weights = quantized_.tensors[op.inputs[1]];
   const Tensor& result = quantized_.tensors[op.outputs[0]];
   const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
-  const int64_t rows = real_result.num_elements() / std::ssize(bias);
+  const int64_t channels = weights.shape[WeightAxis(op)];
+  std::vector<float> bias(static_cast<size_t>(channels), 0);
+  if (real_op.inputs.size() > 2 && real_op.inputs[2] != kNoTensor) {
+    bias = *FloatConstantValues(float_graph_.tensors[real_op.inputs[2]]);
+  }
+  const int64_t rows = real_result.num_elements() / channels;
   ConverterFit fit(
       ConvertedLayerOf(*engine, real_op,
                        quantized_.tensors[op.inputs[0]].quantization->scale[0],
-                       *quantized_.tensors[op.inputs[1]].quantization,
-                       *result.quantization, bias),
+                       *weights.quantization, *result.quantization, bias),
       rows * integers_.samples(), options_.cpu_path);
   const std::vector<float>* const known =
       memo_ == nullptr ? nullptr : memo_->FindReals(real_index);
@@ -171,7 +177,6 @@ absl::Status LayerFit::FitConverter(int32_t real_index,
   } else {
     std::vector<float> taken;
     EK_ASSIGN_OR_RETURN(SampleBatch* const reals, RealBefore(real_index));
-    const int64_t channels = std::ssize(bias);
     EK_RETURN_IF_ERROR(reals->RunApart(
         WithoutClamp(real_op), real_result, /*step=*/1,
         [&](int64_t sample, const char* bytes) {

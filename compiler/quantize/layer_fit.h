@@ -40,6 +40,8 @@ class LayerFit {
   // Sets weights and bias, or converter, of `op`, what
   // float_graph.ops[real_index] became. Both batches have run up to there.
   absl::Status Fit(int32_t real_index, Op& op);
+  // Leaves a converter as it is.
+  absl::Status FitWeightsAndBias(int32_t real_index, Op& op);
   // LayerWeights::scale_growth of what was fitted last.
   double scale_growth() const { return scale_growth_; }
 
@@ -48,8 +50,7 @@ class LayerFit {
                          const std::function<LayerWeights()>& fit);
   Fingerprint FormKey(int32_t real_index, const Op& op) const;
   std::optional<Tensor> SumsOf(const Op& op) const;
-  absl::Status FitConverter(int32_t real_index, absl::Span<const float> bias,
-                            v1::LayerScheme::Weights weights, Op& op);
+  absl::Status FitConverter(int32_t real_index, Op& op);
   double ScoresThatCount(const Op& real_op) const;
   absl::Status CorrectBias(int32_t real_index, const Op& op, double half_step);
   absl::StatusOr<BiasCorrection> CorrectionOf(int32_t real_index, int64_t rows,

@@ -1,5 +1,6 @@
 #include "compiler/quantize/trial_networks.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -8,7 +9,6 @@
 #include "compiler/quantize/layer_fit.h"
 #include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/noise.h"
-#include "compiler/quantize/refine.h"
 #include "compiler/quantize/sample_batch.h"
 
 namespace edgekiln::compiler {
@@ -40,19 +40,25 @@ class TrialWalk {
     }
   }
 
+  // Fits what further networks take over of quantized.ops[index], and does not
+  // run it.
+  absl::Status Fit(const CalibrationSamples& fitted, int32_t index) {
+    EK_RETURN_IF_ERROR(RunBefore(fitted, index));
+    Op& op = quantized_.ops[index];
+    const auto real = real_index_.find(op.id);
+    if (real == real_index_.end() || !IsFitted(quantized_, op)) {
+      return absl::OkStatus();
+    }
+    return fit_.FitWeightsAndBias(real->second, op);
+  }
+
   // Up to the op that makes `last`, whose real values on the judged samples
   // are appended to `values`; ops behind it are fitted by nothing.
   absl::Status Run(const CalibrationSamples& fitted, TensorId last,
                    std::vector<float>& values) {
-    EK_RETURN_IF_ERROR(integers_.SetInputs(fitted));
-    EK_RETURN_IF_ERROR(judged_.SetInputs(memo_.judged()));
     const int32_t end = Producers(quantized_)[last];
-    for (int32_t i = 0; i <= end; ++i) {
-      EK_RETURN_IF_ERROR(RunOp(i));
-      if (i == end) break;
-      integers_.Release(i);
-      judged_.Release(i);
-    }
+    EK_RETURN_IF_ERROR(RunBefore(fitted, end));
+    EK_RETURN_IF_ERROR(RunOp(end));
     for (int64_t sample = 0; sample < judged_.samples(); ++sample) {
       AppendRealValues(quantized_.tensors[last], judged_.value(last, sample),
                        values);
@@ -86,6 +92,17 @@ class TrialWalk {
       AppendType(quantized_.tensors[id], text);
     }
     return memo_.KeyOf(text);
+  }
+
+  absl::Status RunBefore(const CalibrationSamples& fitted, int32_t index) {
+    EK_RETURN_IF_ERROR(integers_.SetInputs(fitted));
+    EK_RETURN_IF_ERROR(judged_.SetInputs(memo_.judged()));
+    for (int32_t i = 0; i < index; ++i) {
+      EK_RETURN_IF_ERROR(RunOp(i));
+      integers_.Release(i);
+      judged_.Release(i);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status RunOp(int32_t index) {
@@ -173,23 +190,59 @@ absl::StatusOr<std::unique_ptr<TrialNetworks>> TrialNetworks::Create(
   if (trials->equalized_) {
     trials->statistics_ = &trials->equalized_->statistics;
   }
+  trials->memo_bytes_ = memo_bytes;
   trials->memo_.emplace(trials->graph(), trials->fitted_, std::move(judged),
                         inputs.cpu_path, memo_bytes);
   return trials;
 }
 
-absl::StatusOr<TrialNetworks::Trial> TrialNetworks::Try(
-    const v1::QuantizationConfig& config, const std::string& tensor) {
+std::unique_ptr<TrialNetworks> TrialNetworks::WithFewer(int64_t count) {
+  CalibrationSamples fitted = fitted_;
+  fitted.Limit(count);
+  CalibrationSamples judged = memo_->judged();
+  judged.Limit(count);
+  std::unique_ptr<TrialNetworks> trials(
+      new TrialNetworks(options_, cpu_path_, std::move(fitted)));
+  trials->graph_ = &graph();
+  trials->statistics_ = statistics_;
+  trials->memo_bytes_ = memo_bytes_ * trials->fitted_.size() /
+                        std::max<int64_t>(fitted_.size(), 1);
+  trials->memo_.emplace(trials->graph(), trials->fitted_, std::move(judged),
+                        cpu_path_, trials->memo_bytes_);
+  trials->memo_->weights() = memo_->weights();
+  trials->memo_->biases() = memo_->biases();
+  return trials;
+}
+
+absl::StatusOr<TrialNetworks::Prepared> TrialNetworks::Prepare(
+    const v1::QuantizationConfig& config) const {
   v1::QuantizeOptions options = options_;
   *options.mutable_config() = config;
   EK_ASSIGN_OR_RETURN(std::vector<v1::LayerScheme> schemes,
                       LayerSchemes(graph(), config, options.needs(), true));
-  Trial trial;
+  Prepared prepared;
   IntegerGraph integers(graph(), statistics_, options, schemes);
-  EK_ASSIGN_OR_RETURN(trial.graph, integers.Make(&fitted_, cpu_path_));
-  const RefineOptions refine =
-      RefineOptionsOf(options, std::move(schemes), cpu_path_);
-  AddMissingBiases(refine, trial.graph);
+  EK_ASSIGN_OR_RETURN(prepared.graph, integers.Make(&fitted_, cpu_path_));
+  prepared.refine = RefineOptionsOf(options, std::move(schemes), cpu_path_);
+  AddMissingBiases(prepared.refine, prepared.graph);
+  return prepared;
+}
+
+absl::Status TrialNetworks::Fit(const v1::QuantizationConfig& config,
+                                const std::string& layer) {
+  EK_ASSIGN_OR_RETURN(Prepared prepared, Prepare(config));
+  for (int32_t i = 0; i < std::ssize(prepared.graph.ops); ++i) {
+    if (prepared.graph.ops[i].id != layer) continue;
+    return TrialWalk(graph(), prepared.refine, fitted_, *memo_, prepared.graph)
+        .Fit(fitted_, i);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrialNetworks::Trial> TrialNetworks::Try(
+    const v1::QuantizationConfig& config, const std::string& tensor) {
+  EK_ASSIGN_OR_RETURN(Prepared prepared, Prepare(config));
+  Trial trial = {.graph = std::move(prepared.graph), .values = {}};
   TensorId looked_at = kNoTensor;
   for (TensorId id = 0; id < std::ssize(trial.graph.tensors); ++id) {
     if (trial.graph.tensors[id].name == tensor) looked_at = id;
@@ -197,7 +250,7 @@ absl::StatusOr<TrialNetworks::Trial> TrialNetworks::Try(
   if (looked_at == kNoTensor) {
     return absl::InternalError("no such tensor in a quantized network");
   }
-  TrialWalk walk(graph(), refine, fitted_, *memo_, trial.graph);
+  TrialWalk walk(graph(), prepared.refine, fitted_, *memo_, trial.graph);
   EK_RETURN_IF_ERROR(walk.Run(fitted_, looked_at, trial.values));
   return trial;
 }

@@ -15,6 +15,7 @@
 #include "compiler/quantize/fill_values.h"
 #include "compiler/quantize/fit_memo.h"
 #include "compiler/quantize/quantize.h"
+#include "compiler/quantize/refine.h"
 #include "edgekiln/v1/quantization.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -38,6 +39,17 @@ class TrialNetworks {
       const QuantizeInputs& inputs, CalibrationSamples fitted,
       CalibrationSamples judged, int64_t memo_bytes = kTrialMemoBytes);
 
+  // Fits the layer with this id behind all before it, for networks that take
+  // over what their layer got where its scheme was tried first. One that is not
+  // in the quantized network is no error.
+  absl::Status Fit(const v1::QuantizationConfig& config,
+                   const std::string& layer);
+
+  // Networks of the same equalized graph, with up to `count` samples to fit to
+  // and as many to run on, a share of the memo's bytes, and the weights and
+  // biases of what was tried here so far. Must not outlive this object.
+  std::unique_ptr<TrialNetworks> WithFewer(int64_t count);
+
   struct Trial {
     Graph graph;
     std::vector<float> values;  // [judged samples, elements]
@@ -56,6 +68,12 @@ class TrialNetworks {
         cpu_path_(cpu_path),
         fitted_(std::move(fitted)) {}
 
+  struct Prepared {
+    Graph graph;
+    RefineOptions refine;
+  };
+  absl::StatusOr<Prepared> Prepare(const v1::QuantizationConfig& config) const;
+
   const Graph& graph() const {
     return equalized_ ? equalized_->graph : *graph_;
   }
@@ -63,6 +81,7 @@ class TrialNetworks {
   const v1::QuantizeOptions options_;
   const ops::CpuPath cpu_path_;
   const CalibrationSamples fitted_;
+  int64_t memo_bytes_ = 0;
   const Graph* graph_ = nullptr;
   const v1::CalibrationStatistics* statistics_ = nullptr;
   std::optional<ClippedFills> clipped_;

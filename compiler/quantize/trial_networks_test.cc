@@ -1,5 +1,6 @@
 #include "compiler/quantize/trial_networks.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,55 @@ TEST_P(TrialNetworksTest, WhatIsSharedChangesNothing) {
       EXPECT_EQ(Bytes(*trial), Bytes(*expected)) << layers;
     }
   }
+}
+
+// As if each had been tried alone before.
+TEST_P(TrialNetworksTest, TakeOverWhatWasFittedAlone) {
+  const v1::QuantizationConfig exact = Options("").config();
+  const v1::QuantizationConfig left = Options(TernaryRule("left")).config();
+  const v1::QuantizationConfig dense = Options(TernaryRule("dense")).config();
+  const v1::QuantizationConfig both =
+      Options(TernaryRule("left") + TernaryRule("dense")).config();
+  const auto tried = Create(kTrialMemoBytes);
+  for (const auto* config : {&exact, &left, &dense}) {
+    ASSERT_TRUE(tried->Try(*config, "y.int8").ok());
+  }
+  const auto want = tried->Try(both, "y.int8");
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto fitted = Create(kTrialMemoBytes);
+  ASSERT_TRUE(fitted->Try(exact, "y.int8").ok());
+  ASSERT_TRUE(fitted->Fit(left, "left").ok());
+  ASSERT_TRUE(fitted->Fit(dense, "dense").ok());
+  const auto got = fitted->Try(both, "y.int8");
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(Bytes(*got), Bytes(*want));
+  const auto fresh = Create(kTrialMemoBytes);
+  ASSERT_TRUE(fresh->Try(exact, "y.int8").ok());
+  const auto other = fresh->Try(both, "y.int8");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE(Bytes(*other), Bytes(*want));
+}
+
+// Biases and weights of the whole are taken over, the rest is made of fewer.
+TEST_P(TrialNetworksTest, FewerSamplesTakeOverWhatWasTried) {
+  const v1::QuantizationConfig exact = Options("").config();
+  const v1::QuantizationConfig left = Options(TernaryRule("left")).config();
+  const auto all = Create(kTrialMemoBytes);
+  const auto want = all->Try(exact, "y.int8");
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto few = all->WithFewer(5);
+  const auto same = few->Try(exact, "y.int8");
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(GraphToProto(same->graph).SerializeAsString(),
+            GraphToProto(want->graph).SerializeAsString());
+  ASSERT_EQ(same->values.size(), 5u * 3);
+  EXPECT_TRUE(std::equal(same->values.begin(), same->values.end(),
+                         want->values.begin()));
+  const auto screened = few->Try(left, "y.int8");
+  const auto tried = all->Try(left, "y.int8");
+  ASSERT_TRUE(screened.ok()) << screened.status();
+  ASSERT_TRUE(tried.ok()) << tried.status();
+  EXPECT_NE(Bytes(*screened), Bytes(*tried));
 }
 
 // The border of a pad that a maximum reads is clipped to the data.

@@ -56,6 +56,14 @@ struct CodeTotals {
   double* products;  // Of codes and results.
 };
 
+// What makes results of codes: (code * scale + offset) >> shift, which fits
+// int32, by channel.
+struct CodeFactors {
+  const int32_t* scales;
+  const int32_t* offsets;
+  int32_t shift;
+};
+
 // Real values, and the integers that stand for them.
 struct NoisyBytes {
   const float* real;
@@ -81,6 +89,13 @@ struct ValueKernels {
                      double* to);
   // Adds the squares of the real values, and of what the others are off by.
   void (*add_noise)(const NoisyBytes& values, double* signal, double* noise);
+  // Adds to `errors`, by channel and row by row, the squares of what results
+  // within the clamp are off by. Bounds of the clamp are integers.
+  void (*add_code_errors)(const CodeRows& rows, const CodeFactors& factors,
+                          double* errors);
+  // codes[i] = sums[i] / gain, rounded down, within min .. max; gain >= 1.
+  void (*codes)(const int32_t* sums, size_t count, int32_t gain, int32_t min,
+                int32_t max, int32_t* codes);
 };
 
 // Those of ops::ResolveCpuPath(path).

@@ -208,5 +208,60 @@ TEST(ValueKernelsTest, NoiseIsTheSameBits) {
   }
 }
 
+TEST(ValueKernelsTest, CodesAreQuotientsRoundedDown) {
+  std::mt19937 random(3);
+  for (const size_t count : {1, 2, 7, 8, 65}) {
+    std::vector<int32_t> sums;
+    for (size_t i = 0; i < count; ++i) {
+      const auto any = static_cast<int32_t>(random());
+      const int32_t often[] = {0, -1, 30 * (any % 9), any % 1000, any};
+      sums.push_back(often[random() % 5]);
+    }
+    for (const int32_t gain : {1, 3, 30, 65536}) {
+      for (const ops::CpuPath path : kPaths) {
+        std::vector<int32_t> codes(count);
+        ValueKernelsFor(path).codes(sums.data(), count, gain, -32, 31,
+                                    codes.data());
+        for (size_t i = 0; i < count; ++i) {
+          const int32_t below = sums[i] / gain - (sums[i] % gain < 0 ? 1 : 0);
+          EXPECT_EQ(codes[i], std::clamp(below, -32, 31))
+              << sums[i] << " / " << gain;
+        }
+      }
+    }
+  }
+}
+
+TEST(ValueKernelsTest, CodeErrorsAreTheSameBits) {
+  constexpr size_t kRows = 50;
+  constexpr int32_t kShift = 3;
+  for (const size_t channels : {1, 2, 3, 7, 8, 13, 64}) {
+    const std::vector<float> real = Values(kRows * channels, 4);
+    std::vector<int32_t> codes, scales, offsets;
+    for (size_t i = 0; i < kRows * channels; ++i) {
+      codes.push_back(static_cast<int32_t>(i * 7 % 64) - 32);
+    }
+    for (size_t c = 0; c < channels; ++c) {
+      scales.push_back(static_cast<int32_t>(c % 9) - 3);
+      offsets.push_back(4 - static_cast<int32_t>(c));
+    }
+    std::vector<double> want(channels, 0.25);
+    for (size_t i = 0; i < kRows * channels; ++i) {
+      const size_t c = i % channels;
+      const int32_t ours =
+          std::clamp((codes[i] * scales[c] + offsets[c]) >> kShift, -4, 12);
+      const double wanted = std::clamp<double>(real[i], -4, 12);
+      want[c] += (wanted - ours) * (wanted - ours);
+    }
+    for (const ops::CpuPath path : kPaths) {
+      std::vector<double> got(channels, 0.25);
+      ValueKernelsFor(path).add_code_errors(
+          {real.data(), codes.data(), -4, 12, kRows, channels},
+          {scales.data(), offsets.data(), kShift}, got.data());
+      EXPECT_EQ(got, want) << channels;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler

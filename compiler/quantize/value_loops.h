@@ -215,6 +215,85 @@ static void AddCodes(const CodeRows& rows, const CodeTotals& totals) {
   for (; c < rows.channels; ++c) AddCodesLanes<1>(rows, c, totals);
 }
 
+// As AddClampedLanes().
+template <int kLanes>
+static void AddCodeErrorsLanes(const CodeRows& rows, const CodeFactors& factors,
+                               size_t c, double* errors) {
+  using Doubles = typename Lanes<double, kLanes>::Vector;
+  using Floats = typename Lanes<float, kLanes>::Vector;
+  using Ints = typename Lanes<int32_t, kLanes>::Vector;
+  const Doubles low = Doubles{} + rows.low;
+  const Doubles high = Doubles{} + rows.high;
+  const Ints least = Ints{} + static_cast<int32_t>(rows.low);
+  const Ints most = Ints{} + static_cast<int32_t>(rows.high);
+  Ints scale, offset;
+  Doubles sums;
+  __builtin_memcpy(&scale, factors.scales + c, sizeof(scale));
+  __builtin_memcpy(&offset, factors.offsets + c, sizeof(offset));
+  __builtin_memcpy(&sums, errors + c, sizeof(sums));
+  for (size_t row = 0; row < rows.rows; ++row) {
+    Floats real_row;
+    Ints code;
+    __builtin_memcpy(&real_row, rows.real + row * rows.channels + c,
+                     sizeof(real_row));
+    __builtin_memcpy(&code, rows.codes + row * rows.channels + c, sizeof(code));
+    const Doubles given = __builtin_convertvector(real_row, Doubles);
+    const Doubles raised = given < low ? low : given;
+    const Doubles wanted = raised > high ? high : raised;
+    const Ints made = (code * scale + offset) >> factors.shift;
+    const Ints at_least = made < least ? least : made;
+    const Ints ours = at_least > most ? most : at_least;
+    const Doubles error = wanted - __builtin_convertvector(ours, Doubles);
+    sums += error * error;
+  }
+  __builtin_memcpy(errors + c, &sums, sizeof(sums));
+}
+
+template <int kLanes>
+static void AddCodeErrors(const CodeRows& rows, const CodeFactors& factors,
+                          double* errors) {
+  size_t c = 0;
+  for (; c + kLanes <= rows.channels; c += kLanes) {
+    AddCodeErrorsLanes<kLanes>(rows, factors, c, errors);
+  }
+  for (; c + 2 <= rows.channels; c += 2) {
+    AddCodeErrorsLanes<2>(rows, factors, c, errors);
+  }
+  for (; c < rows.channels; ++c) {
+    AddCodeErrorsLanes<1>(rows, factors, c, errors);
+  }
+}
+
+// In doubles, which is exact: no quotient of such numbers is closer to the
+// integer above it than a double can tell.
+template <int kLanes>
+static void CodesLanes(const int32_t* sums, int32_t gain, int32_t min,
+                       int32_t max, int32_t* codes) {
+  using Doubles = typename Lanes<double, kLanes>::Vector;
+  using Ints = typename Lanes<int32_t, kLanes>::Vector;
+  using Truths = typename Lanes<int64_t, kLanes>::Vector;
+  Ints sum;
+  __builtin_memcpy(&sum, sums, sizeof(sum));
+  const Doubles quotient = __builtin_convertvector(sum, Doubles) / double(gain);
+  const Ints towards_zero = __builtin_convertvector(quotient, Ints);
+  const Truths above =
+      quotient < __builtin_convertvector(towards_zero, Doubles);
+  const Ints code = towards_zero + __builtin_convertvector(above, Ints);
+  const Ints at_least = code < min ? Ints{} + min : code;
+  const Ints done = at_least > max ? Ints{} + max : at_least;
+  __builtin_memcpy(codes, &done, sizeof(done));
+}
+
+template <int kLanes>
+static void CodesOf(const int32_t* sums, size_t count, int32_t gain,
+                    int32_t min, int32_t max, int32_t* codes) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    CodesLanes<kLanes>(sums + i, gain, min, max, codes + i);
+  }
+  for (; i < count; ++i) CodesLanes<1>(sums + i, gain, min, max, codes + i);
+}
+
 template <int kLanes>
 static void AddScaled(const double* from, double factor, size_t count,
                       double* to) {
@@ -280,8 +359,10 @@ static void AddNoise(const NoisyBytes& values, double* signal, double* noise) {
 // Vectors of `kBytes`.
 template <int kBytes>
 static constexpr ValueKernels KernelsOf() {
-  return {ExtremesIn<kBytes / 4>, BinsOf<kBytes / 4>,    AddClamped<kBytes / 8>,
-          AddCodes<kBytes / 8>,   AddScaled<kBytes / 8>, AddNoise<kBytes / 8>};
+  return {ExtremesIn<kBytes / 4>,    BinsOf<kBytes / 4>,
+          AddClamped<kBytes / 8>,    AddCodes<kBytes / 8>,
+          AddScaled<kBytes / 8>,     AddNoise<kBytes / 8>,
+          AddCodeErrors<kBytes / 8>, CodesOf<kBytes / 8>};
 }
 
 }  // namespace edgekiln::compiler

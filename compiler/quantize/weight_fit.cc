@@ -80,37 +80,97 @@ class Fit {
                         {.power_of_two = options_.power_of_two});
   }
 
-  double Error(double scale) const {
-    const double rounded = AsScale(scale);
-    double error = 0;
+  // By scale, none of which is larger than the one before it.
+  std::vector<double> Errors(const std::vector<double>& scales) const {
+    if (limit_ != LargestInteger(v1::LayerScheme::INT8)) {
+      return ErrorsOfFewIntegers(scales);
+    }
+    std::vector<double> errors;
+    for (const double scale : scales) {
+      double error = 0;
+      for (size_t c = 0; c < channels_.size(); ++c) {
+        const std::vector<double>& weights = channels_[c].weights;
+        for (size_t j = 0; j < weights.size(); ++j) {
+          const double d =
+              weights[j] - scale * Rounded(weights[j], scale, limit_);
+          error += d * d * diagonals_[c][j];
+        }
+      }
+      errors.push_back(error);
+    }
+    return errors;
+  }
+
+  // A weight w becomes an integer q that grows by one where the scale s gets
+  // small enough: sums of (|w| - s q)^2 = w^2 - 2 s |w| q + s^2 q^2 change
+  // there only, which takes one look at each weight for all scales.
+  std::vector<double> ErrorsOfFewIntegers(
+      const std::vector<double>& scales) const {
+    const size_t count = scales.size();
+    double squares = 0;
+    std::vector<double> products(count, 0);  // Of |w|: by which they grow.
+    std::vector<double> integers(count, 0);  // Of q^2.
+    const double first = scales.front();
+    const double steps_of =
+        first > scales.back()
+            ? static_cast<double>(count - 1) / (first - scales.back())
+            : 0;
     for (size_t c = 0; c < channels_.size(); ++c) {
       const std::vector<double>& weights = channels_[c].weights;
       for (size_t j = 0; j < weights.size(); ++j) {
-        const double d =
-            weights[j] - rounded * Rounded(weights[j], rounded, limit_);
-        error += d * d * diagonals_[c][j];
+        const double weight = std::abs(weights[j]);
+        const double factor = diagonals_[c][j];
+        squares += factor * weight * weight;
+        for (int32_t q = 1; q <= limit_; ++q) {
+          const auto reaches = [&](size_t i) {
+            return Rounded(weight, scales[i], limit_) >= q;
+          };
+          // Where it is if scales fall evenly, then where it is.
+          const double guess = (first - weight / (q - 0.5)) * steps_of;
+          auto at = static_cast<size_t>(
+              std::clamp(guess + 1, 0.0, static_cast<double>(count)));
+          while (at > 0 && reaches(at - 1)) --at;
+          while (at < count && !reaches(at)) ++at;
+          if (at == count) break;
+          products[at] += factor * weight;
+          integers[at] += factor * (2 * q - 1);
+        }
       }
     }
-    return error;
+    std::vector<double> errors;
+    double product = 0;
+    double integer = 0;
+    for (size_t i = 0; i < count; ++i) {
+      product += products[i];
+      integer += integers[i];
+      errors.push_back(squares - 2 * scales[i] * product +
+                       scales[i] * scales[i] * integer);
+    }
+    return errors;
   }
 
   double BestScale() const {
     const double whole = largest_ / limit_;
     if (options_.range == v1::LARGEST_WEIGHT || !(whole > 0)) return whole;
-    double best = whole;
-    double least = Error(whole) * (options_.power_of_two ? 1 : kWorthClipping);
     const double step =
         limit_ == LargestInteger(v1::LayerScheme::INT8) ? kStep : kWideStep;
     const int steps = options_.power_of_two ? kPowersOfTwo : kSteps;
+    std::vector<double> scales = {whole};
+    std::vector<double> rounded = {AsScale(whole)};
     for (int i = 1; i <= steps; ++i) {
-      const double scale =
-          whole * (options_.power_of_two ? std::ldexp(1, -i) : 1 - step * i);
-      const double here = Error(scale);
-      if (here >= least) continue;
-      least = here;
-      best = scale;
+      scales.push_back(
+          whole * (options_.power_of_two ? std::ldexp(1, -i) : 1 - step * i));
+      rounded.push_back(AsScale(scales.back()));
     }
-    return best;
+    const std::vector<double> errors = Errors(rounded);
+    size_t best = 0;
+    double least = errors[0] * (options_.power_of_two ? 1 : kWorthClipping);
+    for (size_t i = 1; i < errors.size(); ++i) {
+      if (errors[i] >= least) continue;
+      least = errors[i];
+      best = i;
+    }
+    return scales[best];
   }
 
   // Of the integers that there are.

@@ -1,5 +1,6 @@
 #include "compiler/quantize/weight_fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -170,6 +171,57 @@ TEST(WeightFitTest, NoWeightsHaveAScale) {
                        absl::MakeSpan(&empty, 1)),
             0);
   EXPECT_GT(FitWeights({}, {}), 0);
+}
+
+// Of few integers errors are found for all scales at once.
+TEST(WeightFitTest, TheScaleOfFewIntegersHasTheLeastError) {
+  Rng rng(7);
+  for (const auto form : {v1::LayerScheme::TERNARY, v1::LayerScheme::INT4}) {
+    for (int round = 0; round < 50; ++round) {
+      const int64_t size = 1 + static_cast<int64_t>(rng.Next() % 40);
+      const InputMoments moments = Moments(rng, size, 30);
+      const bool weighted = round % 2 == 0;
+      FittedChannel channel = Channel(rng, size, &moments);
+      if (round % 5 == 0) channel.least_scale = 0.05;
+      if (round % 7 == 0) channel.weights[0] = 0;
+      WeightFitOptions options = {
+          .form = form,
+          .range = weighted ? v1::LEAST_OUTPUT_ERROR : v1::LEAST_WEIGHT_ERROR,
+          .power_of_two = round % 3 == 0};
+      const double limit = LargestInteger(form);
+      const auto error_with = [&](double scale) {
+        double error = 0;
+        for (int64_t j = 0; j < size; ++j) {
+          const double q = std::clamp<double>(
+              std::round(channel.weights[j] / scale), -limit, limit);
+          const double d = channel.weights[j] - scale * q;
+          error += d * d *
+                   (weighted ? moments.blocks[0].moments[j * size + j] : 1.0);
+        }
+        return error;
+      };
+      FittedChannel fitted = channel;
+      const float scale = FitWeights(options, absl::MakeSpan(&fitted, 1));
+      double largest = 0;
+      for (const double weight : channel.weights) {
+        largest = std::max(largest, std::abs(weight));
+      }
+      // Scales from the largest weight on down, and no worse than any of them.
+      for (int i = 0; i <= 50; ++i) {
+        double tried = largest / limit * (1 - 0.0175 * i);
+        if (options.power_of_two) {
+          tried = std::exp2(std::ceil(std::log2(tried)) - i / 10);
+        }
+        tried = std::max(tried, channel.least_scale);
+        if (options.power_of_two)
+          tried = std::exp2(std::ceil(std::log2(tried)));
+        EXPECT_LE(error_with(scale), error_with(static_cast<float>(tried)) *
+                                             (i == 0 ? 1.0 : 1.0102) +
+                                         1e-9)
+            << size << " " << i << " " << round;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include "target/quantization_needs.h"
 #include "target/resolve.h"
 #include "tests/bench/labelled_networks.h"
-#include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
 
 namespace edgekiln::bench {
@@ -53,17 +52,20 @@ void Bench(const LabelledNetwork& subject, const Options& bench) {
       target::QuantizationNeedsOf(target.capabilities());
   const compiler::ChosenChip chip = {.capabilities = target.capabilities(),
                                      .machine = target.machine()};
-  const double interpreting = InterpretingSeconds(graph, calibration);
   const v1::CalibrationStatistics statistics =
       OrDie(compiler::Calibrate(graph, calibration.chunks));
   const compiler::QuantizeInputs inputs = {.statistics = statistics,
                                            .samples = calibration.chunks};
   v1::QuantizationConfig config;
   config.set_accuracy_budget_ppm(bench.budget);
-  const double begin = ProcessCpuSeconds();
-  const compiler::ChosenSchemes chosen =
-      OrDie(compiler::ChooseSchemes(graph, needs, config, chip, inputs));
-  const double choosing = ProcessCpuSeconds() - begin;
+  const auto choose = [&] {
+    return OrDie(compiler::ChooseSchemes(graph, needs, config, chip, inputs));
+  };
+  const compiler::ChosenSchemes chosen = choose();
+  const std::vector<double> seconds =
+      MedianSeconds({[&] { Outputs(graph, calibration); }, [&] { choose(); }});
+  const double interpreting = seconds[0];
+  const double choosing = seconds[1];
   const auto layers = OrDie(compiler::FormsOf(graph, config, needs));
   const auto real = Outputs(graph, data);
   const Graph outline =

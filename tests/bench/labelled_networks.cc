@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -185,16 +185,27 @@ std::vector<std::vector<float>> Outputs(const Graph& graph,
   return outputs;
 }
 
-double InterpretingSeconds(const Graph& graph,
-                           const compiler::ConvertedData& data) {
-  constexpr int kTimes = 3;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kTimes; ++i) {
-    const double begin = ProcessCpuSeconds();
-    Outputs(graph, data);
-    least = std::min(least, ProcessCpuSeconds() - begin);
+std::vector<double> MedianSeconds(
+    const std::vector<std::function<void()>>& subjects) {
+  constexpr int kTurns = 5;
+  constexpr int kLongTurns = 3;
+  constexpr double kLongSeconds = 2;
+  std::vector<std::vector<double>> seconds(subjects.size());
+  double first = 0;
+  for (int turn = 0; turn < (first > kLongSeconds ? kLongTurns : kTurns);
+       ++turn) {
+    for (size_t i = 0; i < subjects.size(); ++i) {
+      const double begin = ProcessCpuSeconds();
+      subjects[i]();
+      seconds[i].push_back(ProcessCpuSeconds() - begin);
+      if (turn == 0) first += seconds[i].back();
+    }
   }
-  return least;
+  std::vector<double> medians;
+  for (const std::vector<double>& of : seconds) {
+    medians.push_back(Quantile(of, 0.5));
+  }
+  return medians;
 }
 
 Measured Compare(const std::vector<std::vector<float>>& real,

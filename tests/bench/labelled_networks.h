@@ -5,6 +5,7 @@
 // how far a quantized network is from the float one.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,10 +67,11 @@ LoadedNetwork Load(const LabelledNetwork& network, const Folders& folders);
 std::vector<std::vector<float>> Outputs(const compiler::Graph& graph,
                                         const compiler::ConvertedData& data);
 
-// CPU seconds of interpreting the samples, the least of three times: others
-// have the processor, too.
-double InterpretingSeconds(const compiler::Graph& graph,
-                           const compiler::ConvertedData& data);
+// Median CPU seconds of each. Runs them in turns, so that others who have the
+// processor, too, slow all of them down: five times, or three times if a turn
+// takes long.
+std::vector<double> MedianSeconds(
+    const std::vector<std::function<void()>>& subjects);
 
 struct Measured {
   double decibels = 0;  // Signal to noise of all outputs.

@@ -1,5 +1,6 @@
 // What quantization costs: accuracy against the float network on data that was
-// not calibrated on, and CPU time against interpreting the samples once.
+// not calibrated on, and CPU time against interpreting the samples once:
+// medians of several runs of each, in turns.
 //
 //   bench_quantize [--shared DIR] [--example DIR] [--only NAME,..]
 //                  [--config TEXT] [--needs TEXT] [--layers]
@@ -28,7 +29,6 @@
 #include "compiler/quantize/quantize.h"
 #include "google/protobuf/text_format.h"
 #include "tests/bench/labelled_networks.h"
-#include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
 #include "tests/support/npz.h"
 
@@ -67,11 +67,21 @@ constexpr size_t kDigitsOfName = 12;
 void Bench(const LabelledNetwork& subject, const Folders& folders,
            const v1::QuantizeOptions& options, bool layers) {
   const auto [graph, calibration, data] = Load(subject, folders);
-  const double interpreting = InterpretingSeconds(graph, calibration);
-  double begin = ProcessCpuSeconds();
   const v1::CalibrationStatistics statistics =
       OrDie(compiler::Calibrate(graph, calibration.chunks));
-  const double calibrating = ProcessCpuSeconds() - begin;
+  const auto quantize = [&] {
+    return OrDie(compiler::Quantize(
+        graph, options,
+        {.statistics = statistics, .samples = calibration.chunks}));
+  };
+  const compiler::QuantizedNetwork network = quantize();
+  const std::vector<double> seconds = MedianSeconds(
+      {[&] { Outputs(graph, calibration); },
+       [&] { OrDie(compiler::Calibrate(graph, calibration.chunks)); },
+       [&] { quantize(); }});
+  const double interpreting = seconds[0];
+  const double calibrating = seconds[1];
+  const double quantizing = seconds[2];
   const auto real = Outputs(graph, data);
 
   v1::QuantizeOptions plain = options;
@@ -84,11 +94,6 @@ void Bench(const LabelledNetwork& subject, const Folders& folders,
               .graph,
           data),
       data.labels);
-  begin = ProcessCpuSeconds();
-  const compiler::QuantizedNetwork network = OrDie(compiler::Quantize(
-      graph, options,
-      {.statistics = statistics, .samples = calibration.chunks}));
-  const double quantizing = ProcessCpuSeconds() - begin;
   const Measured ours =
       Compare(real, Outputs(network.graph, data), data.labels);
   std::cout << std::fixed << std::setprecision(2) << std::left << std::setw(15)
