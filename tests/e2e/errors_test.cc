@@ -160,6 +160,9 @@ TEST_F(ErrorsTest, UnknownTargetNamesTheNearest) {
   EXPECT_NAMES(error, "'dla-64-o-512'");
   EXPECT_EQ(error.need(), "");
   EXPECT_EQ(error.fix(), "did you mean \"dla-64-o-512k\"?");
+  const v1::ErrorDetail pattern =
+      Fails({"profile", SharedPath(kNet), "--target", "dla-64-*"}, 1);
+  EXPECT_NAMES(pattern, "edgekiln sweep");
 }
 
 TEST_F(ErrorsTest, DataOfAnotherShapeNamesBoth) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -241,14 +242,18 @@ class TargetsService final : public HotTargets {
       call.Answer(known.answer);
       return absl::OkStatus();
     }
-    return MakeError(absl::StatusCode::kNotFound,
-                     {.fault = Fault::kUser,
-                      .reason = "TARGET_UNKNOWN",
-                      .what = "unknown target",
-                      .where = absl::StrCat("target '", wanted.name(), "'"),
-                      .fix = target::DidYouMean(
-                          wanted.name(), names,
-                          "`edgekiln targets list` shows all of them")});
+    return MakeError(
+        absl::StatusCode::kNotFound,
+        {.fault = Fault::kUser,
+         .reason = "TARGET_UNKNOWN",
+         .what = "unknown target",
+         .where = absl::StrCat("target '", wanted.name(), "'"),
+         .fix = absl::StrContains(wanted.name(), '*')
+                    ? "give one name; `edgekiln sweep` takes "
+                      "patterns, too"
+                    : target::DidYouMean(wanted.name(), names,
+                                         "`edgekiln targets list` shows all of "
+                                         "them")});
   }
 
   const std::vector<KnownTarget> targets_;
