@@ -31,6 +31,11 @@ class CommandTiming {
   // Isa.commands.
   int64_t IssueCycles(int32_t command) const { return issue_[command]; }
 
+  // Positions of the registers that OccupancyCycles() looks at.
+  std::vector<int32_t> RegistersOfOccupancy(int32_t command) const {
+    return occupancy_[command].UsedVariables();
+  }
+
   // Cycles of its unit, 1 to kMaxCommandCycles, given the value of every
   // register in the order of Isa.registers (undefined ones: any value).
   // OUT_OF_RANGE names the command for overflow and for other results. Not for

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -50,6 +51,16 @@ absl::StatusOr<Chip> Chip::Make(
     chip.commands_[i] = chip.isa_.FindCommand(
         target::DlaCommandName(static_cast<DlaCommand>(i)));
   }
+  for (int i = 0; i < target::kNumDlaCommands; ++i) {
+    if (chip.commands_[i] < 0) continue;
+    for (const int32_t used :
+         chip.timing_.RegistersOfOccupancy(chip.commands_[i])) {
+      const auto reg = absl::c_find(chip.registers_, used);
+      if (reg == chip.registers_.end()) continue;
+      chip.timed_by_[i].emplace_back(
+          static_cast<DlaRegister>(reg - chip.registers_.begin()), used);
+    }
+  }
   if (const int32_t requant = chip.position(DlaCommand::kRequant);
       requant >= 0) {
     chip.requant_rounds_ = source.isa().commands(requant).takes_rounding();
@@ -69,10 +80,8 @@ absl::StatusOr<Chip> Chip::Make(
 absl::StatusOr<int64_t> Chip::OccupancyCycles(
     DlaCommand command, const RegisterFile& values) const {
   std::array<int64_t, target::kNumDlaRegisters> slots{};
-  for (int i = 0; i < target::kNumDlaRegisters; ++i) {
-    if (registers_[i] >= 0) {
-      slots[registers_[i]] = values[static_cast<DlaRegister>(i)];
-    }
+  for (const auto& [reg, slot] : timed_by_[static_cast<size_t>(command)]) {
+    slots[slot] = values[reg];
   }
   return timing_.OccupancyCycles(
       position(command),

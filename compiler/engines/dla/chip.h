@@ -4,6 +4,8 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
@@ -98,6 +100,10 @@ class Chip {
   target::CommandTiming timing_;
   std::array<int32_t, target::kNumDlaRegisters> registers_{};
   std::array<int32_t, target::kNumDlaCommands> commands_{};
+  // By command: the registers that its timing depends on, and their positions.
+  std::array<std::vector<std::pair<DlaRegister, int32_t>>,
+             target::kNumDlaCommands>
+      timed_by_;
   std::array<int64_t, target::kNumDlaRegisters> most_{};
   int64_t sram_bytes_ = 0;
   int32_t sram_memory_ = 0;

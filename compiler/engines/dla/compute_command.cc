@@ -247,13 +247,21 @@ std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
                                          const Slice& output,
                                          const TileOperands& operands) {
   std::vector<ComputeCommand> commands;
-  if (layer.by_channel) {
-    AddChannels(layer, output, operands, commands);
-  } else {
-    commands.push_back(CommandOf(layer, output, operands));
+  if (!layer.by_channel) {
+    commands.push_back(FirstOfSlice(layer, output, operands));
+    return commands;
   }
+  AddChannels(layer, output, operands, commands);
   for (ComputeCommand& command : commands) command.half_even = layer.half_even;
   return commands;
+}
+
+ComputeCommand FirstOfSlice(const Layer& layer, const Slice& output,
+                            const TileOperands& operands) {
+  if (layer.by_channel) return ComputeSlice(layer, output, operands).front();
+  ComputeCommand command = CommandOf(layer, output, operands);
+  command.half_even = layer.half_even;
+  return command;
 }
 
 ComputeCommand PartialSums(const Layer& layer, const Slice& output,

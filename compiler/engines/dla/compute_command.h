@@ -40,6 +40,9 @@ struct ComputeCommand {
 std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
                                          const Slice& output,
                                          const TileOperands& operands);
+// The first of them.
+ComputeCommand FirstOfSlice(const Layer& layer, const Slice& output,
+                            const TileOperands& operands);
 
 // A tile that is summed up over several blocks of input channels: int32 sums of
 // the first, those of each other one added to them, and, unless the layer gives

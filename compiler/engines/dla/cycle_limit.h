@@ -20,7 +20,11 @@ constexpr int64_t LimitCycles(__int128 cycles) {
 
 // `cycles`, `times` times, limited.
 constexpr int64_t TimesCycles(int64_t cycles, int64_t times) {
-  return LimitCycles(__int128{cycles} * times);
+  int64_t product = 0;
+  if (__builtin_mul_overflow(cycles, times, &product)) {
+    return (cycles < 0) == (times < 0) ? kMostCycles : -kMostCycles;
+  }
+  return std::clamp(product, -kMostCycles, kMostCycles);
 }
 
 // `cycles` of `whole` parts, for `parts` of them, limited. Rounded towards 0.

@@ -3,83 +3,59 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/residents.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
 
-// States kept after each layer: those of the fewest cycles. All of them where
-// seven tensors or fewer live at once.
+// States kept after each layer: those of the fewest cycles, and that of a
+// choice which is known to fit. All of them where seven tensors or fewer live
+// at once.
 constexpr size_t kMaxStates = 128;
 // Of them, those that chains may begin with: there are many ways to cut these.
 constexpr size_t kMaxChainStates = 4;
 
-// A tensor that could stay in SRAM.
-struct Candidate {
-  TensorId storage = kNoTensor;
-  int32_t last_layer = 0;
-  int64_t bytes = 0;
+// What choices without chains are compared by.
+struct Total {
+  int64_t cycles = 0;
+  int64_t dma_bytes = 0;
+  bool operator<(const Total& other) const {
+    return std::tie(cycles, dma_bytes) <
+           std::tie(other.cycles, other.dma_bytes);
+  }
 };
-
-// Tensors made and read within the subgraph, by the layer that makes them.
-std::vector<std::optional<Candidate>> CandidatesOf(const SubgraphInput& input) {
-  std::vector<std::optional<Candidate>> candidates(input.layers.size());
-  absl::flat_hash_map<TensorId, size_t> made;  // By storage: the layer.
-  for (size_t l = 0; l < input.layers.size(); ++l) {
-    const Layer& layer = input.layers[l];
-    if (layer.op == LayerOp::kAlias) continue;
-    for (const TensorId tensor : {layer.input, layer.input2}) {
-      if (tensor == kNoTensor) continue;
-      const auto it = made.find(input.storage[tensor]);
-      if (it == made.end()) continue;
-      candidates[it->second]->last_layer = static_cast<int32_t>(l);
-    }
-    const TensorId output = input.storage[layer.output];
-    candidates[l] = {output, static_cast<int32_t>(l), layer.all_out_bytes()};
-    made[output] = l;
-  }
-  for (size_t l = 0; l < candidates.size(); ++l) {
-    if (candidates[l] && candidates[l]->last_layer == static_cast<int32_t>(l)) {
-      candidates[l].reset();  // Nobody reads it here.
-    }
-  }
-  return candidates;
-}
 
 // What was decided up to a layer, and what it costs.
 struct State {
   int64_t cycles = 0;
   int64_t dma_bytes = 0;
-  Tiling tiling;        // Of the layer.
-  int32_t chain = -1;   // That ends with it; its tilings are there.
-  bool kept = false;    // The layer's output stays.
-  int32_t before = -1;  // Index of the state before the layer or its chain.
+  int64_t most_bytes = 0;  // Of SRAM, of any layer; without chains.
+  Tiling tiling;           // Of the layer.
+  int32_t chain = -1;      // That ends with it; its tilings are there.
+  bool kept = false;       // The layer's output stays.
+  int32_t before = -1;     // Index of the state before the layer or its chain.
 };
-
-// Storages that stay, in order.
-using Residents = std::vector<TensorId>;
 
 class Search {
  public:
   Search(const SubgraphInput& input, std::vector<TilingSearch>& searches,
          ChainSearch* chain_search, int64_t sram_bytes, int64_t chain_bytes,
-         bool early_blocks)
+         Estimate estimate)
       : input_(input),
         searches_(searches),
         chain_search_(chain_search),
         sram_bytes_(sram_bytes),
         chain_bytes_(chain_bytes),
-        early_blocks_(early_blocks),
-        candidates_(CandidatesOf(input)) {
-    for (const auto& candidate : candidates_) {
-      if (candidate) by_storage_[candidate->storage] = *candidate;
-    }
-  }
+        estimate_(estimate),
+        tensors_(input),
+        certain_(input.layers.size()) {}
 
   absl::StatusOr<std::optional<ResidencyChoice>> Run() {
+    if (chain_search_ == nullptr) EK_RETURN_IF_ERROR(FindLimit());
     reached_.push_back({{{}, -1}});
     for (size_t l = 0; l < input_.layers.size(); ++l) {
       EK_ASSIGN_OR_RETURN(Reached after, After(l));
@@ -94,13 +70,79 @@ class Search {
  private:
   using Reached = std::map<Residents, int32_t>;
 
+  // Finds lower bounds by layer, and what one choice takes, which keeps
+  // whatever fits. States that exceed that together with the bounds of the
+  // layers after them cannot become the best.
+  absl::Status FindLimit() {
+    const size_t count = input_.layers.size();
+    std::vector<Total> least(count + 1);
+    std::vector<Total> least_of(count);
+    for (size_t l = count; l-- > 0;) {
+      least[l] = least[l + 1];
+      if (input_.layers[l].op == LayerOp::kAlias) continue;
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<TilingCost> cost,
+          searches_[l].Best(tensors_.AllOf(l), sram_bytes_, estimate_));
+      if (!cost) return absl::OkStatus();  // No choice fits.
+      least_of[l] = {cost->cycles, cost->dma_bytes};
+      least[l].cycles += cost->cycles;
+      least[l].dma_bytes += cost->dma_bytes;
+    }
+    Total all;
+    Residents residents;
+    std::vector<Residents> after;
+    for (size_t l = 0; l < count; ++l) {
+      bool keep = tensors_.CanKeep(l);
+      if (input_.layers[l].op != LayerOp::kAlias) {
+        EK_ASSIGN_OR_RETURN(std::optional<TilingCost> cost,
+                            CostOfLayer(l, residents, keep));
+        if (!cost && keep) {
+          keep = false;
+          EK_ASSIGN_OR_RETURN(cost, CostOfLayer(l, residents, keep));
+        }
+        if (!cost) return absl::OkStatus();
+        least_of[l].dma_bytes += tensors_.MovedBytes(l, residents, keep);
+        // Not a lower bound after all: of costs beyond kMostCycles any is
+        // taken. There is no limit then.
+        if (Total{cost->cycles, cost->dma_bytes} < least_of[l]) {
+          return absl::OkStatus();
+        }
+        all.cycles += cost->cycles;
+        all.dma_bytes += cost->dma_bytes + tensors_.WrittenBesides(l, keep);
+      }
+      residents = tensors_.After(l, residents, keep);
+      after.push_back(residents);
+    }
+    least_ = std::move(least);
+    certain_ = std::move(after);
+    limit_ = all;
+    return absl::OkStatus();
+  }
+
+  // Empty if it does not fit.
+  absl::StatusOr<std::optional<TilingCost>> CostOfLayer(
+      size_t l, const Residents& residents, bool keep) {
+    const int64_t held = tensors_.HeldBytes(l, residents, keep);
+    if (held > sram_bytes_) return std::optional<TilingCost>();
+    return searches_[l].Best(tensors_.ResidencyOf(l, residents, keep),
+                             sram_bytes_ - held, estimate_);
+  }
+
+  // A choice that takes so much before layer `l`, and at least `more` bytes
+  // besides what it takes at least from there on, is worse than another one.
+  bool ExceedsLimit(const State& state, size_t l, int64_t more) const {
+    return limit_ &&
+           *limit_ < Total{state.cycles + least_[l].cycles,
+                           state.dma_bytes + least_[l].dma_bytes + more};
+  }
+
   // The states after layer `l`, by what stays beyond it.
   absl::StatusOr<Reached> After(size_t l) {
     states_.emplace_back();
     Reached next;
     for (const auto& [residents, index] : reached_[l]) {
       EK_RETURN_IF_ERROR(Extend(l, residents, index, /*keep=*/false, next));
-      if (candidates_[l]) {
+      if (tensors_.CanKeep(l)) {
         EK_RETURN_IF_ERROR(Extend(l, residents, index, /*keep=*/true, next));
       }
     }
@@ -112,7 +154,11 @@ class Search {
       std::stable_sort(all.begin(), all.end(), [&](auto a, auto b) {
         return Less(states_[l][a->second], states_[l][b->second]);
       });
-      for (size_t i = kMaxStates; i < all.size(); ++i) next.erase(all[i]);
+      for (size_t i = kMaxStates; i < all.size(); ++i) {
+        // All others may exceed the limit later, or not fit.
+        if (all[i]->first == certain_[l]) continue;
+        next.erase(all[i]);
+      }
     }
     return next;
   }
@@ -128,49 +174,22 @@ class Search {
     state.kept = keep;
     const Layer& layer = input_.layers[l];
     if (layer.op != LayerOp::kAlias) {
-      int64_t held = keep ? candidates_[l]->bytes : 0;
-      for (const TensorId tensor : residents) {
-        held += by_storage_.at(tensor).bytes;
+      if (ExceedsLimit(state, l, tensors_.MovedBytes(l, residents, keep))) {
+        return absl::OkStatus();
       }
-      if (held > sram_bytes_) return absl::OkStatus();
-      const auto stays = [&](TensorId tensor) {
-        return tensor != kNoTensor &&
-               std::binary_search(residents.begin(), residents.end(),
-                                  input_.storage[tensor]);
-      };
-      EK_ASSIGN_OR_RETURN(
-          const std::optional<TilingCost> cost,
-          searches_[l].Best({stays(layer.input), stays(layer.input2), keep},
-                            sram_bytes_ - held, early_blocks_));
+      EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> cost,
+                          CostOfLayer(l, residents, keep));
       if (!cost) return absl::OkStatus();
       state.cycles += cost->cycles;
-      state.dma_bytes += cost->dma_bytes + WrittenBesides(l, keep);
+      state.dma_bytes += cost->dma_bytes + tensors_.WrittenBesides(l, keep);
+      state.most_bytes =
+          std::max(state.most_bytes,
+                   tensors_.HeldBytes(l, residents, keep) + cost->sram_bytes);
       state.tiling = cost->tiling;
+      if (ExceedsLimit(state, l + 1, 0)) return absl::OkStatus();
     }
-    Reach(l, ResidentsAfter(l, residents, keep), state, next);
+    Reach(l, tensors_.After(l, residents, keep), state, next);
     return absl::OkStatus();
-  }
-
-  // Of a layer's output that stays, if others read it.
-  int64_t WrittenBesides(size_t l, bool keep) const {
-    return keep && input_.external.contains(candidates_[l]->storage)
-               ? candidates_[l]->bytes
-               : 0;
-  }
-
-  Residents ResidentsAfter(size_t l, const Residents& before, bool keep) const {
-    Residents after;
-    for (const TensorId tensor : before) {
-      if (by_storage_.at(tensor).last_layer > static_cast<int32_t>(l)) {
-        after.push_back(tensor);
-      }
-    }
-    if (keep) {
-      after.insert(
-          std::upper_bound(after.begin(), after.end(), candidates_[l]->storage),
-          candidates_[l]->storage);
-    }
-    return after;
   }
 
   void Reach(size_t l, Residents after, const State& state, Reached& next) {
@@ -192,7 +211,7 @@ class Search {
       for (const auto& [residents, index] : BestBefore(first)) {
         EK_RETURN_IF_ERROR(
             ExtendByChain(first, l, residents, index, /*keep=*/false, next));
-        if (candidates_[l]) {
+        if (tensors_.CanKeep(l)) {
           EK_RETURN_IF_ERROR(
               ExtendByChain(first, l, residents, index, /*keep=*/true, next));
         }
@@ -224,11 +243,8 @@ class Search {
       state.before = before;
     }
     state.kept = keep;
-    state.dma_bytes += WrittenBesides(l, keep);
-    int64_t held = keep ? candidates_[l]->bytes : 0;
-    for (const TensorId tensor : residents) {
-      held += by_storage_.at(tensor).bytes;
-    }
+    state.dma_bytes += tensors_.WrittenBesides(l, keep);
+    const int64_t held = tensors_.HeldBytes(l, residents, keep);
     if (held >= chain_bytes_) return absl::OkStatus();
     std::vector<Residency> residency;
     TensorId passed = kNoTensor;
@@ -236,15 +252,13 @@ class Search {
       const Layer& layer = input_.layers[k];
       const auto stays = [&](TensorId tensor) {
         return tensor != kNoTensor &&
-               (tensor == passed ||
-                std::binary_search(residents.begin(), residents.end(),
-                                   input_.storage[tensor]));
+               (tensor == passed || tensors_.Stays(tensor, residents));
       };
       residency.push_back(
           {stays(layer.input), stays(layer.input2), k < l || keep});
       passed = layer.output;
     }
-    Residents after = ResidentsAfter(l, residents, keep);
+    Residents after = tensors_.After(l, residents, keep);
     auto limit = std::numeric_limits<int64_t>::max();
     if (const auto known = next.find(after); known != next.end()) {
       const State& best = states_[l][known->second];
@@ -278,11 +292,14 @@ class Search {
     choice.plan.external = input_.external;
     choice.plan.tilings.resize(input_.layers.size());
     choice.proven = proven_;
-    if (last >= 0) choice.cycles = states_.back()[last].cycles;
+    if (last >= 0) {
+      choice.cycles = states_.back()[last].cycles;
+      choice.sram_bytes = states_.back()[last].most_bytes;
+    }
     for (size_t l = input_.layers.size(); l-- > 0;) {
       const State& state = states_[l][last];
       choice.plan.tilings[l] = state.tiling;
-      if (state.kept) choice.plan.resident.insert(candidates_[l]->storage);
+      if (state.kept) choice.plan.resident.insert(tensors_.MadeBy(l));
       last = state.before;
       if (state.chain < 0) continue;
       const ChainCost& cost = chains_[state.chain];
@@ -300,12 +317,17 @@ class Search {
   ChainSearch* const chain_search_;  // nullptr: no chains.
   const int64_t sram_bytes_;
   const int64_t chain_bytes_;
-  const bool early_blocks_;
-  const std::vector<std::optional<Candidate>> candidates_;
-  absl::flat_hash_map<TensorId, Candidate> by_storage_;
+  const Estimate estimate_;
+  const ResidentTensors tensors_;
   std::vector<std::vector<State>> states_;  // By layer.
   std::vector<Reached> reached_;            // Before each layer.
   std::vector<ChainCost> chains_;           // Of states.
+  // From each layer on, at least; empty without a limit.
+  std::vector<Total> least_;
+  std::optional<Total> limit_;  // What some choice takes.
+  // After each layer, of a choice that fits if any does: the one that takes
+  // `limit_`, or that nothing stays.
+  std::vector<Residents> certain_;
   bool proven_ = true;
 };
 
@@ -313,17 +335,17 @@ class Search {
 
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
     const SubgraphInput& input, std::vector<TilingSearch>& searches,
-    int64_t sram_bytes, bool early_blocks) {
+    int64_t sram_bytes, Estimate estimate) {
   return Search(input, searches, /*chain_search=*/nullptr, sram_bytes,
-                /*chain_bytes=*/0, early_blocks)
+                /*chain_bytes=*/0, estimate)
       .Run();
 }
 
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseChains(
     const SubgraphInput& input, std::vector<TilingSearch>& searches,
     ChainSearch& chains, int64_t sram_bytes, int64_t chain_bytes,
-    bool early_blocks) {
-  return Search(input, searches, &chains, sram_bytes, chain_bytes, early_blocks)
+    Estimate estimate) {
+  return Search(input, searches, &chains, sram_bytes, chain_bytes, estimate)
       .Run();
 }
 

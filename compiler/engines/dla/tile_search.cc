@@ -1,10 +1,8 @@
 #include "compiler/engines/dla/tile_search.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/cycle_limit.h"
 
@@ -18,63 +16,6 @@ bool Exceeds(int64_t cycles, const TilingCost& best) {
 }
 
 }  // namespace
-
-std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
-                                 const Tiling& tiling, const Work& work,
-                                 int64_t compute_cycles,
-                                 const TilingQuery& query) {
-  std::optional<TilingCost> best;
-  const bool never_overlaps = query.serial || chip.blocking_dma();
-  const bool exact = query.serial && !IsAligned(layer, tiling);
-  const OperandWork& block = work.operands[1];
-  int64_t bytes = work.sums_bytes;
-  int64_t exposed = 0;
-  // Which operands can use a second buffer, as bits; what that takes, and what
-  // is not hidden without.
-  int usable = 0;
-  std::array<int64_t, 3> second{};
-  std::array<int64_t, 3> bare{};
-  for (int i = 0; i < 3; ++i) {
-    const OperandWork& operand = work.operands[i];
-    second[i] = RoundUp(operand.buffer_bytes, kSlotAlignment);
-    bytes += exact ? operand.buffer_bytes : second[i];
-    // Where nothing overlaps all moves count already.
-    if (never_overlaps) continue;
-    exposed += operand.exposed_cycles;
-    if (operand.buffers_used < 2) continue;
-    usable |= 1 << i;
-    bare[i] = operand.cycles - operand.exposed_cycles;
-  }
-  if (bytes > query.budget_bytes) return best;
-  TilingCost cost = {.tiling = tiling,
-                     .dma_bytes = work.dma_bytes(),
-                     .block_bytes = block.all_bytes};
-  for (const OperandWork& operand : work.operands) {
-    cost.transfers += operand.transfers;
-  }
-  // Which operands have a second buffer: all sets of those that can use one.
-  for (int doubled = usable;; doubled = (doubled - 1) & usable) {
-    const bool early = query.early_blocks && !never_overlaps &&
-                       block.buffers_used <= ((doubled & 2) != 0 ? 2 : 1);
-    const int64_t moving = work.moving_cycles() - (early ? block.cycles : 0);
-    int64_t taken = bytes;
-    int64_t alone = never_overlaps ? moving : 0;  // While nothing computes.
-    for (int i = 0; i < 3; ++i) {
-      ((doubled >> i & 1) != 0 ? taken : alone) +=
-          (doubled >> i & 1) != 0 ? second[i] : bare[i];
-    }
-    if (taken <= query.budget_bytes) {
-      cost.sram_bytes = taken;
-      cost.cycles = std::max(compute_cycles + alone, moving) + exposed -
-                    (early ? block.exposed_cycles : 0);
-      cost.tiling.double_input = (doubled & 1) != 0;
-      cost.tiling.double_block = (doubled & 2) != 0;
-      cost.tiling.double_output = (doubled & 4) != 0;
-      if (!best || cost < *best) best = cost;
-    }
-    if (doubled == 0) return best;
-  }
-}
 
 TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
     : chip_(chip), layer_(layer), cuts_(cuts), costs_(chip, layer, cuts) {}
@@ -102,7 +43,7 @@ int64_t TilingSearch::LeastCycles(const Work& work, int64_t compute_cycles,
   }
   int64_t moving = work.moving_cycles();
   int64_t exposed = work.exposed_cycles();
-  if (query.early_blocks) {
+  if (query.estimate.early_blocks) {
     moving -= work.operands[1].cycles;
     exposed -= work.operands[1].exposed_cycles;
   }
@@ -123,7 +64,7 @@ bool TilingSearch::CanBeat(Candidate candidate, const Work& work,
         exposed, costs_.InputWork(candidate, query.residency).exposed_cycles);
   }
   exposed += work.operands[2].exposed_cycles;
-  if (!query.early_blocks) exposed += work.operands[1].exposed_cycles;
+  if (!query.estimate.early_blocks) exposed += work.operands[1].exposed_cycles;
   return compute_cycles + exposed <= best.cycles;
 }
 
@@ -156,7 +97,8 @@ absl::Status TilingSearch::Consider(Candidate candidate,
       if (pixels_outer || whole_input) {
         work.operands[0] = costs_.InputWork(candidate, query.residency);
       }
-      const int64_t early = query.early_blocks ? work.operands[1].cycles : 0;
+      const int64_t early =
+          query.estimate.early_blocks ? work.operands[1].cycles : 0;
       if (best && Exceeds(work.moving_cycles() - early, *best)) {
         hopeful = hopeful || SkipsInput(layer_);
         continue;
@@ -238,17 +180,36 @@ size_t TilingSearch::FirstColumns(Candidate candidate,
 absl::Status TilingSearch::SearchPixels(Candidate candidate,
                                         const TilingQuery& query, int64_t floor,
                                         std::optional<TilingCost>& best) {
+  const int64_t block =
+      query.estimate.early_blocks
+          ? 0
+          : costs_.BlockWork(candidate, query.residency).exposed_cycles;
+  const auto exceeds = [&](int64_t computing) {
+    return best &&
+           computing + LeastExposed(candidate, query, block) > best->cycles;
+  };
+  const size_t smallest_rows = costs_.rows().size() - 1;
+  const size_t smallest_columns = costs_.columns().size() - 1;
+  candidate.rows = smallest_rows;
+  candidate.columns = smallest_columns;
+  if (exceeds(floor)) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const int64_t per_tile, costs_.CyclesPerTile(candidate));
-  for (size_t w = FirstColumns(candidate, query); w < costs_.columns().size();
-       ++w) {
+  for (size_t w = FirstColumns(candidate, query); w <= smallest_columns; ++w) {
+    const int64_t column_tiles = costs_.columns()[w].tiles;
+    candidate.rows = smallest_rows;
+    candidate.columns = smallest_columns;
+    if (exceeds(floor + TimesCycles(per_tile, column_tiles - 1))) break;
     candidate.columns = w;
     if (!costs_.SumsFit(candidate)) continue;
     const size_t first = FirstRows(candidate, query);
     int64_t known = floor;
-    for (size_t r = first; r < costs_.rows().size(); ++r) {
-      candidate.rows = r;
-      const int64_t tiles = costs_.rows()[r].tiles * costs_.columns()[w].tiles;
+    for (size_t r = first; r <= smallest_rows; ++r) {
+      const int64_t tiles = costs_.rows()[r].tiles * column_tiles;
       known = std::max(known, floor + TimesCycles(per_tile, tiles - 1));
+      candidate.rows = smallest_rows;
+      if (exceeds(known)) break;
+      candidate.rows = r;
+      if (exceeds(known)) continue;
       bool hopeful = false;
       EK_RETURN_IF_ERROR(Consider(candidate, query, known, best, hopeful));
       if (hopeful) continue;
@@ -276,10 +237,11 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
-    const Residency& residency, int64_t budget_bytes, bool early_blocks) {
+    const Residency& residency, int64_t budget_bytes, Estimate estimate) {
   const size_t which = (residency.input ? 1 : 0) + (residency.input2 ? 2 : 0) +
                        (residency.output ? 4 : 0) + (residency.blocks ? 8 : 0) +
-                       (early_blocks ? 16 : 0);
+                       (estimate.early_blocks ? 16 : 0) +
+                       (estimate.small_tiles ? 32 : 0);
   // What smaller budgets gave is possible, what larger ones gave is the least.
   std::optional<TilingCost> possible;
   std::optional<TilingCost> least;
@@ -300,20 +262,23 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
   if (possible && least && !(*least < *possible)) return possible;
   EK_ASSIGN_OR_RETURN(
       std::optional<TilingCost> cost,
-      Search({residency, budget_bytes, /*serial=*/false, early_blocks},
-             possible));
+      Search({residency, budget_bytes, /*serial=*/false, estimate}, possible));
   found_[which].push_back({budget_bytes, cost});
   return cost;
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::BestSerial(
     int64_t budget_bytes) {
-  return Search({{}, budget_bytes, /*serial=*/true, /*early_blocks=*/false},
-                std::nullopt);
+  return Search({{}, budget_bytes, /*serial=*/true, {}}, std::nullopt);
 }
 
 absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
     int64_t budget_bytes) {
+  // Cut, it takes no fewer cycles.
+  if (costs_.rows().front().size == layer_.out.h &&
+      costs_.LeastBytes({}, {}) <= budget_bytes) {
+    return costs_.UncutArrayCycles();
+  }
   TilingCosts costs(chip_, layer_, cuts_, TilingCosts::Count::kArray);
   // Without weights, commands of a few elements take together as long.
   if (!layer_.has_weights()) return costs.ComputeCycles({});

@@ -4,48 +4,17 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/layer.h"
+#include "compiler/engines/dla/tile_estimate.h"
 #include "compiler/engines/dla/tiling.h"
 #include "compiler/engines/dla/tiling_costs.h"
 
 namespace edgekiln::compiler::dla {
-
-struct TilingCost {
-  Tiling tiling;
-  int64_t cycles = 0;      // Estimate: what overlaps, and what cannot.
-  int64_t dma_bytes = 0;   // Both ways.
-  int64_t sram_bytes = 0;  // Of its buffers.
-  int64_t transfers = 0;
-  int64_t block_bytes = 0;  // Of dma_bytes, those of blocks.
-  bool operator<(const TilingCost& other) const {
-    return std::tie(cycles, dma_bytes) <
-           std::tie(other.cycles, other.dma_bytes);
-  }
-};
-
-// What is asked for: which tensors are resident, how many bytes the layer's
-// buffers may take, and whether moves and computation take turns.
-struct TilingQuery {
-  Residency residency;
-  int64_t budget_bytes = 0;
-  bool serial = false;
-  // Blocks that all have a buffer at once cost nothing: they arrive while the
-  // layers before compute.
-  bool early_blocks = false;
-};
-
-// The cheapest choice of buffers for a tiling, whose own choice does not count;
-// empty if none fits. An operand with one tile has one buffer.
-std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
-                                 const Tiling& tiling, const Work& work,
-                                 int64_t compute_cycles,
-                                 const TilingQuery& query);
 
 // Finds tilings of one layer by branch and bound, and remembers them. Not
 // thread-safe. `chip` and `layer` must outlive it.
@@ -60,7 +29,7 @@ class TilingSearch {
   // DMA bytes. Empty if none fits.
   absl::StatusOr<std::optional<TilingCost>> Best(const Residency& residency,
                                                  int64_t budget_bytes,
-                                                 bool early_blocks = false);
+                                                 Estimate estimate = {});
   // The same if nothing is resident, nothing overlaps, and each operand has one
   // buffer.
   absl::StatusOr<std::optional<TilingCost>> BestSerial(int64_t budget_bytes);
@@ -91,6 +60,15 @@ class TilingSearch {
   size_t FirstRows(const Candidate& candidate, const TilingQuery& query) const;
   // With the smallest rows.
   size_t FirstColumns(Candidate candidate, const TilingQuery& query) const;
+  // Lower bound on what the candidate, or one of larger rows or columns,
+  // exposes, whatever its buffers are. `block_cycles`: its block's part.
+  int64_t LeastExposed(const Candidate& candidate, const TilingQuery& query,
+                       int64_t block_cycles) const {
+    return query.serial || chip_.blocking_dma()
+               ? 0
+               : block_cycles +
+                     costs_.LeastExposedCycles(candidate, query.residency);
+  }
   absl::Status SearchPixels(Candidate candidate, const TilingQuery& query,
                             int64_t floor, std::optional<TilingCost>& best);
   int64_t LeastCycles(const Work& work, int64_t compute_cycles,
@@ -114,7 +92,7 @@ class TilingSearch {
     int64_t budget_bytes = 0;
     std::optional<TilingCost> cost;
   };
-  std::array<std::vector<Found>, 32> found_;  // By residency, early blocks.
+  std::array<std::vector<Found>, 64> found_;  // By residency and estimate.
 };
 
 }  // namespace edgekiln::compiler::dla

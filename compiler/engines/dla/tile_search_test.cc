@@ -122,7 +122,7 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
     TilingQuery query;
     query.residency = RandomResidency(rng);
     query.budget_bytes = rng.InRange(20, 1200);
-    query.early_blocks = round % 3 == 0;
+    query.estimate = {round % 3 == 0, round % 4 < 2};
     TilingCosts costs(chip, layer, {});
     std::optional<TilingCost> best;
     int64_t fewest = 0;
@@ -132,6 +132,16 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
                                costs.ComputeCycles(candidate).value(), query);
       EXPECT_EQ(costs.LeastBytes(candidate, query.residency),
                 work.least_bytes());
+      const int64_t exposed =
+          costs.LeastExposedCycles(candidate, query.residency);
+      EXPECT_LE(exposed,
+                work.exposed_cycles() - work.operands[1].exposed_cycles);
+      for (size_t Candidate::*axis : {&Candidate::rows, &Candidate::columns}) {
+        if (candidate.*axis == 0) continue;
+        Candidate larger = candidate;
+        --(larger.*axis);
+        EXPECT_LE(exposed, costs.LeastExposedCycles(larger, query.residency));
+      }
       if (cost && (!best || *cost < *best)) best = cost;
       if (TileBytes(layer, costs.TilingOf(candidate), query.residency) <=
           query.budget_bytes) {
@@ -141,7 +151,7 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
     });
     TilingSearch search(chip, layer);
     const auto found =
-        search.Best(query.residency, query.budget_bytes, query.early_blocks)
+        search.Best(query.residency, query.budget_bytes, query.estimate)
             .value();
     ASSERT_EQ(found.has_value(), best.has_value()) << "round " << round;
     // The bound holds for all residents, which take SRAM as well.
@@ -167,6 +177,47 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
   EXPECT_LT(impossible, 200);
   EXPECT_GT(split, 0);
   EXPECT_GT(whole, 0);
+}
+
+// What the search may leave out rests on that.
+TEST(CostOfTest, MoreWorkIsNeverCheaper) {
+  const std::vector<Chip> chips = TestChips();
+  Rng rng(20);
+  int with_small_tiles = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Chip& chip = chips[round % 2];
+    const Layer layer = RandomLayer(rng);
+    const TilingCosts costs(chip, layer, {});
+    TilingQuery query;
+    query.budget_bytes = rng.InRange(200, 4000);
+    query.estimate = {round % 3 == 0, round % 4 > 0};
+    ForEachCandidate(costs, [&](const Candidate& candidate) {
+      const Tiling tiling = costs.TilingOf(candidate);
+      const auto cycles_of = [&](const Residency& residency,
+                                 int64_t computing) {
+        query.residency = residency;
+        const auto cost =
+            CostOf(chip, layer, tiling, costs.WorkOf(candidate, residency),
+                   computing, query);
+        return cost ? cost->cycles : int64_t{1} << 60;
+      };
+      int64_t computing = rng.InRange(1, 2000);
+      int64_t before = 0;
+      for (int i = 0; i < 8; ++i, ++computing) {
+        const int64_t cycles = cycles_of({}, computing);
+        EXPECT_GE(cycles, before);
+        before = cycles;
+        EXPECT_LE(cycles_of({.input = true}, computing), cycles);
+        EXPECT_LE(cycles_of({.output = true}, computing), cycles);
+        EXPECT_LE(cycles_of({.blocks = true}, computing), cycles);
+      }
+      if (!query.estimate.small_tiles) return;
+      query.estimate.small_tiles = false;
+      if (cycles_of({}, computing) < before) ++with_small_tiles;
+      query.estimate.small_tiles = true;
+    });
+  }
+  EXPECT_GT(with_small_tiles, 300);
 }
 
 TEST(TilingSearchTest, MoreMemoryIsNeverDearerAndIsNotExceeded) {
@@ -226,6 +277,49 @@ TEST(TilingSearchTest, TheBoundIsReachedWhereEverythingFits) {
     EXPECT_EQ(search.FewestComputeCycles(1 << 20).value(),
               costs.ComputeCycles({}).value());
   }
+}
+
+// 7 rows as 2, 2, 2 and 1: blocks that are read again for the last one take
+// longer than its computation.
+TEST(TilingSearchTest, SmallLastTilesCount) {
+  const auto target = target::ResolveTarget(
+      "extends: \"dla\" set { name: \"pes\" value: 128 } "
+      "set { name: \"output_parallel\" value: 1 }");
+  const Chip chip = Chip::Create(target->machine(), 0, 1 << 19).value();
+  Layer layer;
+  layer.op = LayerOp::kConv;
+  layer.in = layer.out = {7, 7, 1024};
+  layer.vertical = layer.horizontal = {1, 1, 1, 0};
+  TilingSearch search(chip, layer);
+  const auto even = search.Best({}, 1 << 16, {.small_tiles = true}).value();
+  const auto any = search.Best({}, 1 << 16).value();
+  ASSERT_TRUE(even && any);
+  EXPECT_EQ(any->tiling.rows, 2);
+  EXPECT_EQ(even->tiling.rows, 4);
+  EXPECT_LT(any->cycles, even->cycles);
+  // By the same estimate it is the cheaper one.
+  TilingCosts costs(chip, layer, {});
+  int compared = 0;
+  ForEachCandidate(costs, [&](const Candidate& candidate) {
+    const Tiling tiling = costs.TilingOf(candidate);
+    if (tiling.rows != any->tiling.rows || tiling.order != any->tiling.order ||
+        tiling.columns != any->tiling.columns ||
+        tiling.channels != any->tiling.channels ||
+        tiling.inputs != any->tiling.inputs ||
+        tiling.whole_input != any->tiling.whole_input) {
+      return;
+    }
+    ++compared;
+    const auto cost = CostOf(chip, layer, tiling, costs.WorkOf(candidate, {}),
+                             costs.ComputeCycles(candidate).value(),
+                             {.residency = {},
+                              .budget_bytes = 1 << 16,
+                              .serial = false,
+                              .estimate = {.small_tiles = true}});
+    ASSERT_TRUE(cost);
+    EXPECT_GT(cost->cycles, even->cycles);
+  });
+  EXPECT_EQ(compared, 1);
 }
 
 }  // namespace

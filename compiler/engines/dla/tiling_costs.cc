@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
+#include <functional>
 
 #include "absl/container/inlined_vector.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
 #include "compiler/engines/dla/cycle_limit.h"
-#include "compiler/engines/dla/schedule.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -32,17 +31,26 @@ std::vector<int64_t> AllSizes(int64_t extent) {
 // Those of up to kAllTiles tiles and some of more, and these rounded up to a
 // multiple of `grain`.
 std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
-  std::set<int64_t> sizes;
+  std::vector<int64_t> sizes;
+  int64_t last = 0;
+  int64_t last_rounded = 0;
   const auto add = [&](int64_t size) {
-    sizes.insert(size);
-    sizes.insert(std::min(extent, RoundUp(size, grain)));
+    if (size == last) return;
+    sizes.push_back(last = size);
+    const int64_t rounded = std::min(extent, RoundUp(size, grain));
+    if (rounded == last_rounded || rounded == size) return;
+    sizes.push_back(last_rounded = rounded);
   };
   for (int64_t tiles = 1; tiles < extent;
        tiles += tiles < kAllTiles ? 1 : tiles / 4) {
     add(CeilDiv(extent, tiles));
   }
   add(1);
-  return {sizes.rbegin(), sizes.rend()};
+  if (grain > 1) {
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  }
+  return sizes;
 }
 
 // A depthwise tile must not begin or end inside the outputs of one input
@@ -123,21 +131,22 @@ Tiling TilingCosts::TilingOf(const Candidate& candidate) const {
 }
 
 absl::StatusOr<int64_t> TilingCosts::CommandCycles(
-    DlaCommand command, const RegisterFile& registers) const {
+    DlaCommand command, const RegisterFile& registers, Count count) const {
   EK_ASSIGN_OR_RETURN(const int64_t cycles,
                       chip_.OccupancyCycles(command, registers));
-  if (count_ != Count::kAsIssued) return cycles;
+  if (count != Count::kAsIssued) return cycles;
   // Decoding, and a few registers.
   return std::max(cycles, 2 * chip_.IssueCycles(command));
 }
 
-absl::StatusOr<int64_t> TilingCosts::StepCycles(const Shape& shape) const {
+absl::StatusOr<int64_t> TilingCosts::StepCycles(const Shape& shape,
+                                                Count count) const {
   Slice output = {0, shape.rows, 0, shape.columns, 0, shape.channels};
   if (shape.inputs < layer_.in.c) {
     const ComputeCommand sums =
         PartialSums(layer_, output,
                     {.end = shape.channels, .in_end = shape.inputs}, {}, {});
-    return CommandCycles(sums.command, sums.registers);
+    return CommandCycles(sums.command, sums.registers, count);
   }
   int64_t commands = 1;
   if (layer_.by_channel) {
@@ -145,9 +154,9 @@ absl::StatusOr<int64_t> TilingCosts::StepCycles(const Shape& shape) const {
     commands = InputOf(layer_, output).slice.channels();
     output.c_end = std::min(output.c_end, layer_.depth_multiplier);
   }
-  const ComputeCommand command = ComputeSlice(layer_, output, {}).front();
+  const ComputeCommand command = FirstOfSlice(layer_, output, {});
   EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                      CommandCycles(command.command, command.registers));
+                      CommandCycles(command.command, command.registers, count));
   return TimesCycles(cycles, commands);
 }
 
@@ -173,12 +182,13 @@ absl::StatusOr<int64_t> TilingCosts::SummingCycles(
   const Slice output = {0, pixels.rows, 0, pixels.columns, 0, pixels.channels};
   const ComputeCommand add = AddSums(output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t adding,
-                      CommandCycles(add.command, add.registers));
+                      CommandCycles(add.command, add.registers, count_));
   const int64_t sum = TimesCycles(adding, inputs.tiles - 1);
   if (layer_.gives_sums()) return sum;
   const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
-  EK_ASSIGN_OR_RETURN(const int64_t requantizing,
-                      CommandCycles(requantize.command, requantize.registers));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t requantizing,
+      CommandCycles(requantize.command, requantize.registers, count_));
   return sum + requantizing;
 }
 
@@ -282,141 +292,6 @@ bool TilingCosts::SumsFit(const Candidate& candidate) const {
              ? dla::SumsFit(chip_, layer_.out.w, layer_.out.c)
              : dla::SumsFit(chip_, columns_[candidate.columns].size,
                             channels_[candidate.channels].size);
-}
-
-OperandWork TilingCosts::InputWork(const Candidate& candidate,
-                                   const Residency& residency) const {
-  OperandWork input;
-  const int streamed = StreamedInputs(layer_, residency);
-  if (streamed == 0) return input;
-  const AxisCut& rows = rows_[candidate.rows];
-  const AxisCut& columns = columns_[candidate.columns];
-  const AxisCut& channels = channels_[candidate.channels];
-  const AxisCut& inputs = inputs_[candidate.inputs];
-  if (candidate.whole_input) {
-    const int64_t row = layer_.in_row_bytes() * streamed;
-    input.buffer_bytes = layer_.all_in_bytes() * streamed;
-    input.all_bytes = rows.input_once * row;
-    input.buffers_used = 1;
-    input.transfers = rows.loads_once * streamed;
-    input.border_transfers = input.transfers;
-    input.exposed_cycles = DmaCycles(streamed, rows.first_input * row);
-  } else {
-    const int64_t loads = rows.loads * columns.loads;
-    const bool split = inputs.tiles > 1;
-    const int64_t in_channels = InputChannels(candidate);
-    const int64_t pixel = in_channels * layer_.in_bytes * streamed;
-    // Without a cut of its own, an input tile serves all that follow it.
-    const bool again =
-        !channelwise_ &&
-        (split || (candidate.order != TileOrder::kPixelsOuter && loads > 1));
-    const int64_t passes = again ? channels.tiles : 1;
-    // Neighbours can read the same input channel.
-    const int64_t channel_loads =
-        channelwise_ ? std::min(channels.tiles, layer_.in.c) : 1;
-    // The tiles of one tile of rows.
-    const int64_t repeats = channel_loads * passes * inputs.tiles;
-    input.buffer_bytes = rows.most_input * columns.most_input * pixel;
-    input.all_bytes = rows.all_input * columns.all_input * layer_.in.c *
-                      layer_.in_bytes * streamed * passes;
-    input.buffers_used = loads * repeats;
-    // The DMA counts in two dimensions.
-    const bool by_row =
-        columns.tiles > 1 && (split || in_channels < layer_.in.c);
-    input.transfers =
-        repeats * streamed *
-        (by_row ? (columns.loads - columns.whole_loads) * rows.all_input +
-                      columns.whole_loads * rows.loads
-                : loads);
-    input.border_transfers =
-        kMaxBuffers * (by_row ? rows.most_input : 1) * streamed;
-    const bool first_by_row = by_row && columns.first_input < layer_.in.w;
-    input.exposed_cycles =
-        DmaCycles(streamed * (first_by_row ? rows.first_input : 1),
-                  rows.first_input * columns.first_input * pixel);
-  }
-  input.cycles = DmaCycles(input.transfers, input.all_bytes);
-  return input;
-}
-
-OperandWork TilingCosts::BlockWork(const Candidate& candidate,
-                                   const Residency& residency) const {
-  OperandWork block;
-  if (!layer_.has_block() || residency.blocks) return block;
-  const AxisCut& channels = channels_[candidate.channels];
-  const AxisCut& inputs = inputs_[candidate.inputs];
-  const bool again =
-      inputs.tiles > 1 ||
-      (candidate.order == TileOrder::kPixelsOuter && channels.tiles > 1);
-  const int64_t passes =
-      again ? rows_[candidate.rows].tiles * columns_[candidate.columns].tiles
-            : 1;
-  const int64_t tables = layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
-  block.buffer_bytes = BlockBytes(layer_, channels.size, inputs.size);
-  block.all_bytes = (all_block_bytes_ + tables) * passes;
-  block.buffers_used = channels.tiles * inputs.tiles * passes;
-  block.transfers = block.buffers_used;
-  block.border_transfers = kMaxBuffers;
-  block.cycles = DmaCycles(block.transfers, block.all_bytes);
-  // The first block nearly always arrives while the layer before computes.
-  block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 16;
-  return block;
-}
-
-OperandWork TilingCosts::OutputWork(const Candidate& candidate,
-                                    const Residency& residency) const {
-  OperandWork output;
-  if (residency.output) return output;
-  const AxisCut& rows = rows_[candidate.rows];
-  const AxisCut& columns = columns_[candidate.columns];
-  const AxisCut& channels = channels_[candidate.channels];
-  const bool by_row = columns.tiles > 1 && channels.tiles > 1;
-  output.buffer_bytes =
-      rows.size * columns.size * channels.size * layer_.out_bytes;
-  output.all_bytes = layer_.all_out_bytes();
-  output.buffers_used = rows.tiles * columns.tiles * channels.tiles;
-  output.transfers =
-      columns.tiles * channels.tiles * (by_row ? layer_.out.h : rows.tiles);
-  output.border_transfers = kMaxBuffers * (by_row ? rows.size : 1);
-  output.cycles = DmaCycles(output.transfers, output.all_bytes);
-  output.exposed_cycles =
-      DmaCycles(by_row ? rows.size : 1, output.buffer_bytes);
-  return output;
-}
-
-int64_t TilingCosts::SumsOf(const Candidate& candidate) const {
-  if (inputs_[candidate.inputs].tiles == 1) return 0;
-  const Tiling tiling = TilingOf(candidate);
-  return SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
-}
-
-Work TilingCosts::WorkOf(const Candidate& candidate,
-                         const Residency& residency) const {
-  return {.operands = {InputWork(candidate, residency),
-                       BlockWork(candidate, residency),
-                       OutputWork(candidate, residency)},
-          .sums_bytes = SumsOf(candidate)};
-}
-
-int64_t TilingCosts::LeastBytes(const Candidate& candidate,
-                                const Residency& residency) const {
-  const AxisCut& rows = rows_[candidate.rows];
-  const AxisCut& columns = columns_[candidate.columns];
-  const AxisCut& channels = channels_[candidate.channels];
-  int64_t bytes = SumsOf(candidate);
-  if (const int streamed = StreamedInputs(layer_, residency); streamed > 0) {
-    bytes += candidate.whole_input
-                 ? layer_.all_in_bytes() * streamed
-                 : rows.most_input * columns.most_input *
-                       InputChannels(candidate) * layer_.in_bytes * streamed;
-  }
-  if (layer_.has_block() && !residency.blocks) {
-    bytes += BlockBytes(layer_, channels.size, inputs_[candidate.inputs].size);
-  }
-  if (!residency.output) {
-    bytes += rows.size * columns.size * channels.size * layer_.out_bytes;
-  }
-  return bytes;
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_ENGINES_DLA_TILING_COSTS_H_
 #define EK_COMPILER_ENGINES_DLA_TILING_COSTS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -103,6 +104,14 @@ class TilingCosts {
                        .channels = channels_[candidate.channels].last,
                        .inputs = inputs_[candidate.inputs].last});
   }
+  // Of the array alone, for a layer that is not cut.
+  absl::StatusOr<int64_t> UncutArrayCycles() const {
+    return StepCycles({.rows = layer_.out.h,
+                       .columns = layer_.out.w,
+                       .channels = layer_.out.c,
+                       .inputs = layer_.in.c},
+                      Count::kArray);
+  }
   Work WorkOf(const Candidate& candidate, const Residency& residency) const;
   // Of WorkOf(): what depends on the order, and on how the input is held; the
   // block does not on the latter.
@@ -112,6 +121,10 @@ class TilingCosts {
                         const Residency& residency) const;
   OperandWork OutputWork(const Candidate& candidate,
                          const Residency& residency) const;
+  // At most WorkOf().exposed_cycles(), without the block's, in either order and
+  // however the input is held. Never more for smaller rows or columns.
+  int64_t LeastExposedCycles(const Candidate& candidate,
+                             const Residency& residency) const;
   // WorkOf().least_bytes().
   int64_t LeastBytes(const Candidate& candidate,
                      const Residency& residency) const;
@@ -122,7 +135,12 @@ class TilingCosts {
     const int64_t moving =
         dma_shift_ < 0 ? CeilDiv(bytes, dma_bytes_per_cycle_)
                        : (bytes + dma_bytes_per_cycle_ - 1) >> dma_shift_;
-    return LimitCycles(__int128{transfers} * dma_setup_cycles_ + moving);
+    int64_t cycles = 0;
+    if (__builtin_mul_overflow(transfers, dma_setup_cycles_, &cycles) ||
+        __builtin_add_overflow(cycles, moving, &cycles)) {
+      return kMostCycles;
+    }
+    return std::min(cycles, kMostCycles);
   }
 
  private:
@@ -134,7 +152,10 @@ class TilingCosts {
   };
   // Of the commands for one tile over `inputs` input channels; more than one
   // where the layer is computed by channel.
-  absl::StatusOr<int64_t> StepCycles(const Shape& shape) const;
+  absl::StatusOr<int64_t> StepCycles(const Shape& shape) const {
+    return StepCycles(shape, count_);
+  }
+  absl::StatusOr<int64_t> StepCycles(const Shape& shape, Count count) const;
   // Over all tiles of the candidate: `cycles_of` their Shape, inputs left out.
   template <typename CyclesOfTile>
   absl::StatusOr<int64_t> SumOverTiles(const Candidate& candidate,
@@ -146,7 +167,8 @@ class TilingCosts {
   absl::StatusOr<int64_t> SummingCycles(const Shape& pixels,
                                         const AxisCut& inputs) const;
   absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
-                                        const RegisterFile& registers) const;
+                                        const RegisterFile& registers,
+                                        Count count) const;
 
   // Bytes of all buffers of sums.
   int64_t SumsOf(const Candidate& candidate) const;
