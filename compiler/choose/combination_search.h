@@ -11,7 +11,8 @@
 
 namespace edgekiln::compiler {
 
-// That are measured, besides those with one layer in another form.
+// Combinations that are measured, at most; those with only one layer in another
+// form do not count.
 inline constexpr int kMostMeasured = 24;
 
 // A combination of forms, with what is expected of it.
