@@ -15,13 +15,6 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-std::vector<TilingSearch> NewSearches(const Chip& chip,
-                                      const SubgraphInput& input) {
-  std::vector<TilingSearch> searches;
-  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
-  return searches;
-}
-
 // The search has one choice for several sizes: its plan is as good as those of
 // choices made for each.
 TEST(FindOverlappedTest, NoChoiceForASizeThatIsTriedHasABetterPlan) {
@@ -36,7 +29,7 @@ TEST(FindOverlappedTest, NoChoiceForASizeThatIsTriedHasABetterPlan) {
     const Chip chip = TestChip(round % 2 == 0, rng.InRange(200, 20000));
     const SubgraphInput input = RandomNet(
         rng, static_cast<int>(rng.InRange(2, 6)), /*tall=*/true, graph);
-    std::vector<TilingSearch> searches = NewSearches(chip, input);
+    std::vector<TilingSearch> searches = SearchesOf(chip, input);
     const Bound bound =
         BoundOf(chip, input, searches, /*chains=*/false).value();
     const auto found =
@@ -47,7 +40,7 @@ TEST(FindOverlappedTest, NoChoiceForASizeThatIsTriedHasABetterPlan) {
     Schedule scratch;
     int64_t size = RoundSize(chip.sram_bytes());
     for (int i = 0; i < 8 && size > 0; ++i, size = RoundSize(size - 1)) {
-      searches = NewSearches(chip, input);
+      searches = SearchesOf(chip, input);
       std::optional<ResidencyChoice> choice =
           ChooseResidency(input, searches, size).value();
       // Estimates are that near.

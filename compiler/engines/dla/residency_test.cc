@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "compiler/engines/dla/testing/small_networks.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
 
@@ -98,13 +99,6 @@ SubgraphInput RandomNetOfManyTensors(Rng& rng) {
     input.external.insert(l + 1);
   }
   return input;
-}
-
-std::vector<TilingSearch> SearchesOf(const Chip& chip,
-                                     const SubgraphInput& input) {
-  std::vector<TilingSearch> searches;
-  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
-  return searches;
 }
 
 // By which choices are compared.

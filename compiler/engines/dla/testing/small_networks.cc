@@ -163,6 +163,13 @@ SubgraphInput RandomLayer(Rng& rng, const Graph& graph) {
   return input;
 }
 
+std::vector<TilingSearch> SearchesOf(const Chip& chip,
+                                     const SubgraphInput& input) {
+  std::vector<TilingSearch> searches;
+  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  return searches;
+}
+
 std::vector<Tiling> AllTilings(const Chip& chip, const Layer& layer) {
   const TilingCosts costs(chip, layer, {});
   std::vector<Tiling> tilings;

@@ -11,6 +11,7 @@
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/planner.h"
 #include "compiler/engines/dla/schedule.h"
+#include "compiler/engines/dla/tile_search.h"
 #include "compiler/engines/dla/tiling.h"
 #include "compiler/ir/graph.h"
 
@@ -35,6 +36,10 @@ SubgraphInput RandomTinyNet(Rng& rng, int layers, const Graph& graph);
 
 // One layer of any kind, with any stride, padding and dilation.
 SubgraphInput RandomLayer(Rng& rng, const Graph& graph);
+
+// Of each of its layers, with all cuts.
+std::vector<TilingSearch> SearchesOf(const Chip& chip,
+                                     const SubgraphInput& input);
 
 // All tilings of a layer, each with one buffer and with several of every
 // operand.
