@@ -356,6 +356,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckPrintsOneThing(line));
   EK_RETURN_IF_ERROR(CheckOutputsOf(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
+  if (given("--name")) EK_RETURN_IF_ERROR(CheckNetworkName(line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
   if (!raw.calibration_method.empty()) {

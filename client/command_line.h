@@ -102,7 +102,8 @@ struct CommandLine {
   std::string model;
   std::string document;  // compile: instead of `model`; empty: not given.
   std::vector<std::string> targets;
-  std::string recipe;  // Of all targets. Empty: not given.
+  std::string recipe;        // Of all targets. Empty: not given.
+  std::string network_name;  // compile. Empty: not given.
   // compile, profile, validate, run. Unspecified: not given.
   v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
   v1::CompilerFamily compiler = v1::COMPILER_FAMILY_UNSPECIFIED;

@@ -37,6 +37,7 @@ std::string Describe(const CommandLine& line) {
   add("document", line.document);
   add("targets", absl::StrJoin(line.targets, "|"));
   add("recipe", line.recipe);
+  add("name", line.network_name);
   if (line.offload != v1::OFFLOAD_UNSPECIFIED) {
     add("offload", v1::Offload_Name(line.offload));
   }
@@ -134,6 +135,8 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t recipe=r"},
       {"compile m --target t --target u --recipe r", Command::kCompile,
        "model=m targets=t|u recipe=r"},
+      {"compile m --target t --name kws", Command::kCompile,
+       "model=m targets=t name=kws"},
       {"compile --from d --target t --io int --offload none", Command::kCompile,
        "document=d targets=t offload=NONE io=IO_INTEGER"},
       {"validate m --target t --data d --metric auc --min-accuracy 0.8",

@@ -217,9 +217,10 @@ class GrpcConnection final : public Connection {
   absl::Status Explain(const absl::Status& status) {
     if (status.ok() || GetErrorDetail(status).has_value()) return status;
     const bool late = absl::IsDeadlineExceeded(status);
-    // One's own daemon listened a moment ago. Of a remote one that has never
-    // answered nobody knows whether more time would help.
-    const bool there = reached_ || options_.revive != nullptr;
+    // A socket that nobody listens on refuses at once. Of a remote daemon that
+    // has never answered nobody knows whether more time would help.
+    const bool there = reached_ || options_.revive != nullptr ||
+                       absl::StartsWith(options_.grpc_target, "unix:");
     if (late && there && clock_.Now() >= options_.deadline) {
       return MakeError(
           absl::StatusCode::kDeadlineExceeded,

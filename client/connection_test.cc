@@ -246,24 +246,32 @@ TEST_F(ConnectionTest, TimeoutIsTheUsersDeadline) {
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
 }
 
-// Nobody accepts on the socket before the time is up.
-TEST_F(ConnectionTest, TimeoutWhileConnectingToOnesOwnDaemon) {
+// Nobody accepts before the time is up.
+TEST_F(ConnectionTest, TimeoutWhileConnecting) {
   options_.timeout = absl::Milliseconds(1);
   options_.deadline = clock_->Now() - absl::Milliseconds(1);
+  const std::string socket = options_.grpc_target;
   // A remote one may as well be down.
+  options_.grpc_target = "127.0.0.1:9";
   auto connection = NewConnection(options_, *files_, *clock_);
   absl::Status status = connection->ListTargets().status();
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
   EXPECT_EQ(GetErrorDetail(status)->where, "the-address (no answer in time)");
-  options_.revive = [] { return absl::OkStatus(); };
-  connection = NewConnection(options_, *files_, *clock_);
-  status = connection->ListTargets().status();
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
-  const auto detail = GetErrorDetail(status);
-  ASSERT_TRUE(detail.has_value());
-  EXPECT_EQ(detail->reason, kReasonTimeout);
-  EXPECT_EQ(detail->where, "the-address");
-  EXPECT_EQ(detail->limit, "--timeout 1.0 ms");
+  // One's own daemon listened a moment ago, and what listens on a socket is on
+  // this machine.
+  for (const bool own : {true, false}) {
+    options_.grpc_target = own ? "127.0.0.1:9" : socket;
+    options_.revive = nullptr;
+    if (own) options_.revive = [] { return absl::OkStatus(); };
+    connection = NewConnection(options_, *files_, *clock_);
+    status = connection->ListTargets().status();
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value());
+    EXPECT_EQ(detail->reason, kReasonTimeout);
+    EXPECT_EQ(detail->where, "the-address");
+    EXPECT_EQ(detail->limit, "--timeout 1.0 ms");
+  }
 }
 
 TEST(RpcStatusTest, WithoutDetailsKeepsTheCode) {

@@ -74,6 +74,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_hot_spots(line.hot);
   options.set_io(line.io);
   options.set_recipe(line.recipe);
+  options.set_name(line.network_name);
   options.set_offload(line.offload);
   options.set_compiler(line.compiler);
   SetDeadlines(line, options);
@@ -217,9 +218,9 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
   }
   SetAccuracyBudget(line.accuracy_budget, *request.mutable_options());
   std::vector<LocalBlob> blobs;
-  EK_ASSIGN_OR_RETURN(
-      const LocalBlob model,
-      OpenLocalBlob(context.files, path, is_document ? "--from" : "MODEL"));
+  EK_ASSIGN_OR_RETURN(const LocalBlob model,
+                      is_document ? OpenLocalBlob(context.files, path, "--from")
+                                  : OpenModel(context.files, path, "MODEL"));
   *(is_document ? request.mutable_document() : request.mutable_model()) =
       ToProto(model.digest);
   blobs.push_back(model);

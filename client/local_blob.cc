@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/unreadable_file.h"
@@ -76,6 +77,27 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
     }
   }
   return LocalBlob{.path = path, .digest = hash.Finish()};
+}
+
+absl::StatusOr<LocalBlob> OpenModel(FileSystem& files, const std::string& path,
+                                    absl::string_view option) {
+  constexpr int64_t kMaxBytes = (int64_t{1} << 31) - 1;
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  if (!info.ok() || info->size_bytes <= kMaxBytes) {
+    return OpenLocalBlob(files, path, option);
+  }
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = kReasonUsage,
+       .what = absl::StrCat("'", path, "' is larger than a model file can be"),
+       .where = std::string(option),
+       .limit =
+           absl::StrCat(kMaxBytes, " bytes, of ONNX and TensorFlow Lite files"),
+       .need = absl::StrCat(info->size_bytes, " bytes"),
+       .fix = "keep the weights of an ONNX model in files of their own "
+              "(onnx.save(..., save_as_external_data=True)) and give them with "
+              "--external-data"});
 }
 
 absl::StatusOr<std::vector<LocalBlob>> OpenDataSet(FileSystem& files,

@@ -29,6 +29,11 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
                                         const std::string& path,
                                         absl::string_view option);
 
+// The same of a model. Also a usage error if it is larger than its formats
+// allow; it is not read then.
+absl::StatusOr<LocalBlob> OpenModel(FileSystem& files, const std::string& path,
+                                    absl::string_view option);
+
 // The files of a DATA argument: one .npz; or an .npy or IDX pair, written
 // "IMAGES,LABELS" or as IMAGES alone, whose labels lie beside it under the
 // customary name: "images" is "labels", "idx3" is "idx1" in it, with or without

@@ -53,6 +53,21 @@ TEST_F(LocalBlobTest, WhatIsNotThereIsAUsageError) {
   }
 }
 
+// Nobody hashes them for a minute first.
+TEST_F(LocalBlobTest, ModelsBeyondTheirFormatsAreNotRead) {
+  const std::string path = Put("model", "");
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+  std::filesystem::resize_file(path, kMost + 1);  // A hole.
+  const auto model = OpenModel(*files_, path, "MODEL");
+  EXPECT_EQ(ExitCodeFor(model.status()), ExitCode::kUsage) << model.status();
+  const auto detail = GetErrorDetail(model.status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_NE(detail->what.find("is larger than"), std::string::npos);
+  EXPECT_EQ(detail->need, "2147483648 bytes");
+  EXPECT_NE(detail->fix.find("--external-data"), std::string::npos);
+  EXPECT_TRUE(OpenModel(*files_, Put("small", "m"), "MODEL").ok());
+}
+
 TEST_F(LocalBlobTest, APipeIsCalledOne) {
   const std::string path = folder_ + "/pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -1,6 +1,10 @@
 #include "client/option_checks.h"
 
+#include <string>
+
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/c_name.h"
 #include "client/exit_code.h"
 
 namespace edgekiln::client {
@@ -17,6 +21,22 @@ absl::Status CheckFileNames(const CLI::App& app) {
         absl::StrCat("name it, or leave ", name, " out"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckNetworkName(const CommandLine& line) {
+  if (!line.document.empty()) {
+    return UsageError(
+        "--name is for models: a document has the name of its network",
+        "edgekiln compile", "", "leave --name out, or give MODEL");
+  }
+  if (IsCName(line.network_name)) return absl::OkStatus();
+  constexpr size_t kShown = 40;
+  return UsageError(
+      absl::StrCat("'", absl::CHexEscape(line.network_name.substr(0, kShown)),
+                   line.network_name.size() > kShown ? "..." : "",
+                   "' cannot begin the names of C files and identifiers"),
+      "--name", std::string(kCNameRule),
+      absl::StrCat("--name ", CNameOf(line.network_name)));
 }
 
 absl::Status CheckPrintsOneThing(const CommandLine& line) {

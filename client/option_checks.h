@@ -28,6 +28,9 @@ absl::Status CheckQuantizeData(const Given& given, const CommandLine& line);
 // Of `sweep`, where an option cannot have a value of its own and be varied.
 absl::Status CheckVaried(const Given& given, const v1::SweepVary& vary);
 
+// Of `compile --name`.
+absl::Status CheckNetworkName(const CommandLine& line);
+
 // Of `report html` and `report export`, whose result is not JSON: with --json
 // it needs a file to go to.
 absl::Status CheckPrintsOneThing(const CommandLine& line);

@@ -43,6 +43,29 @@ TEST(OptionChecksTest, NamesOfFilesAreNotEmpty) {
   EXPECT_EQ(Refusal({"quantize", "m", "-o", "x"}), "");
 }
 
+TEST(OptionChecksTest, NamesOfNetworksBeginIdentifiers) {
+  const auto refusal = [](const std::string& name, std::string* fix = nullptr) {
+    return Refusal({"compile", "m", "--target", "t", "--name", name}, fix);
+  };
+  EXPECT_EQ(refusal("person_2"), "");
+  std::string fix;
+  EXPECT_EQ(refusal("Person", &fix),
+            "'Person' cannot begin the names of C files and identifiers");
+  EXPECT_EQ(fix, "--name person");
+  EXPECT_EQ(refusal("main", &fix),
+            "'main' cannot begin the names of C files and identifiers");
+  EXPECT_EQ(fix, "--name net_main");
+  EXPECT_EQ(refusal(""),
+            "'' cannot begin the names of C files and identifiers");
+  EXPECT_EQ(refusal(std::string(5000, 'x')),
+            "'" + std::string(40, 'x') +
+                "...' cannot begin the names of C files and identifiers");
+  EXPECT_EQ(Refusal({"compile", "--from", "d", "--target", "t", "--name", "a"}),
+            "--name is for models: a document has the name of its network");
+  EXPECT_EQ(Refusal({"profile", "m", "--target", "t", "--name", "a"}),
+            "unknown option '--name'");
+}
+
 TEST(OptionChecksTest, ComparingTakesNoOptionsOfOneJob) {
   for (const Args& more :
        {Args{"--calibration-method", "mse"}, Args{"-o", "x"},

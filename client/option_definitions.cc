@@ -263,6 +263,12 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                            "chip whose arithmetic needs the same quantization. "
                            "Gives the bundle that MODEL would give"))
       ->type_name("FILE");
+  app->add_option("--name", raw.line.network_name,
+                  WrapHelp("What the network is called in the bundle, instead "
+                           "of the model's name for it: files and identifiers "
+                           "of its C code begin with it. Networks of one "
+                           "firmware need different names"))
+      ->type_name("NAME");
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);

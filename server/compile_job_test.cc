@@ -386,6 +386,18 @@ TEST_F(CompileJobTest, ReportsCyclesOfBothFormsOfInputsAndOutputs) {
   EXPECT_THAT(executed, testing::Not(testing::Contains("simplify")));
 }
 
+TEST_F(CompileJobTest, ANameIsSetBehindWhatIsCommon) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::COMPILE});
+  Run(request);
+  leases_->TakeExecuted();
+  request.mutable_options()->set_name("kws");
+  Run(request);
+  EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("set_io"));
+  Run(request);
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
 // The chunks for the chip are not converted a second time.
 TEST_F(CompileJobTest, AQuantizedModelIsMeasuredOnTheSameChunks) {
   const JobResult result = Run(Request("int8 net", {"conv;sram=64"},

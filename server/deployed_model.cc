@@ -142,6 +142,7 @@ Task<absl::Status> DeployedModel::MakeGraph() {
   if (!WantsProgram(request_)) co_return absl::OkStatus();
   v1::StageOptions options;
   options.mutable_set_io()->set_io(model_.io());
+  options.mutable_set_io()->set_name(request_.options().name());
   const auto setting = stages_.Start("set_io", options, {graph_});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& set,
                          co_await ResultOf(setting));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/c_name.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 
@@ -134,6 +136,29 @@ absl::Status ValidateQuantize(const v1::CreateJobRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateName(const v1::CreateJobRequest& request) {
+  const std::string& name = request.options().name();
+  if (name.empty()) return absl::OkStatus();
+  if (!Wants(request, v1::COMPILE)) {
+    return BadRequest("GOALS_CONFLICT",
+                      "options.name is that of a bundle's network, and COMPILE "
+                      "was not asked for",
+                      "add COMPILE, or leave options.name out");
+  }
+  if (request.has_document()) {
+    return BadRequest("DOCUMENT_DECIDES",
+                      "options.name is for models: a document has the name of "
+                      "its network",
+                      "leave options.name out, or give the model");
+  }
+  if (IsCName(name)) return absl::OkStatus();
+  return BadRequest(
+      "BAD_NAME",
+      absl::StrCat("options.name '", absl::CHexEscape(name.substr(0, 40)),
+                   "' cannot begin C identifiers"),
+      absl::StrCat("use '", CNameOf(name), "': ", kCNameRule));
+}
+
 // What a document has decided cannot be asked for again.
 absl::Status ValidateDocument(const v1::CreateJobRequest& request) {
   if (!request.has_document()) return absl::OkStatus();
@@ -219,6 +244,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   }
   EK_RETURN_IF_ERROR(ValidateHotSpots(request));
   EK_RETURN_IF_ERROR(ValidateQuantize(request));
+  EK_RETURN_IF_ERROR(ValidateName(request));
   EK_RETURN_IF_ERROR(ValidateDocument(request));
   if (!v1::Metric_IsValid(request.options().metric())) {
     return BadRequest(

@@ -104,6 +104,30 @@ TEST(ValidateRequestTest, QuantizationNeedsNoTargetAndExportsAlone) {
   EXPECT_EQ(GetErrorDetail(ValidateRequest(request))->reason, "GOALS_CONFLICT");
 }
 
+TEST(ValidateRequestTest, NamesAreThoseOfCompiledNetworks) {
+  v1::CreateJobRequest request;
+  request.add_targets();
+  request.add_goals(v1::COMPILE);
+  request.mutable_options()->set_name("person_2");
+  EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
+  const auto reason = [&] {
+    const auto detail = GetErrorDetail(ValidateRequest(request));
+    return detail.has_value() ? detail->reason : "";
+  };
+  request.mutable_options()->set_name("../x");
+  EXPECT_EQ(reason(), "BAD_NAME");
+  request.mutable_options()->set_name("desk");
+  EXPECT_EQ(reason(), "BAD_NAME");
+  EXPECT_THAT(GetErrorDetail(ValidateRequest(request))->fix,
+              testing::StartsWith("use 'net_desk': at most 32 of a to z"));
+  request.mutable_options()->set_name("person_2");
+  request.mutable_document();
+  EXPECT_EQ(reason(), "DOCUMENT_DECIDES");
+  request.clear_document();
+  request.set_goals(0, v1::PROFILE);
+  EXPECT_EQ(reason(), "GOALS_CONFLICT");
+}
+
 struct BesideADocument {
   const char* name;
   void (*add)(v1::CreateJobRequest&);

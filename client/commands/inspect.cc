@@ -17,8 +17,7 @@ absl::Status RunInspect(CommandContext& context) {
   const CommandLine& line = context.line;
   v1::InspectModelRequest request;
   std::vector<LocalBlob> blobs(1);
-  EK_ASSIGN_OR_RETURN(blobs[0],
-                      OpenLocalBlob(context.files, line.model, "MODEL"));
+  EK_ASSIGN_OR_RETURN(blobs[0], OpenModel(context.files, line.model, "MODEL"));
   *request.mutable_model() = ToProto(blobs[0].digest);
   request.set_model_name(ShownFileName(line.model));
   EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),

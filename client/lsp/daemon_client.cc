@@ -265,7 +265,7 @@ class Runner {
     if (model_.path != path || model_info_.size_bytes != info.size_bytes ||
         model_info_.modified != info.modified) {
       EK_ASSIGN_OR_RETURN(model_,
-                          OpenLocalBlob(line_.files(), path, "edgekiln.model"));
+                          OpenModel(line_.files(), path, "edgekiln.model"));
       model_info_ = info;
     }
     return model_;

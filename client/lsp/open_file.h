@@ -58,6 +58,7 @@ class OpenFile {
   std::string model;                       // Path of what was profiled last.
   std::optional<Figures> figures;          // Of the newest run that ended well.
   int64_t figures_version = 0;             // The text that they are of.
+  std::optional<int64_t> run_version;      // The text that was run last.
   std::string failure;                     // Of kFailed: why, in one line.
   std::optional<int64_t> baseline_cycles;  // When it was opened.
   bool stale = false;  // The present text has errors: figures are older.

@@ -200,6 +200,7 @@ void Server::HandleNotification(const std::string& method, const Json& params) {
   } else if (method == "textDocument/didSave" ||
              method == "workspace/didChangeWatchedFiles") {
     for (auto& [uri, file] : files_) LookForFiles(*file, /*again=*/true);
+    RunChangedModels(params);
   } else if (method == "workspace/didChangeConfiguration") {
     const Json* const settings = Find(params, "settings");
     if (settings != nullptr) Configure(*settings);

@@ -69,8 +69,11 @@ class Server {
   // Shows which files that it names are missing, as known, and looks for those
   // that were not looked for yet; if `again`, for all.
   void LookForFiles(OpenFile& file, bool again);
-  // Asks the editor to tell of files that come and go.
+  // Asks the editor to tell of files that come and go, and of models that
+  // change.
   void WatchFiles();
+  // Profiles texts again whose model is among the files that changed.
+  void RunChangedModels(const Json& params);
   void StartRun(OpenFile& file);
   // Absolute; empty: no model is set.
   std::string ModelFor(OpenFile& file) const;

@@ -154,6 +154,7 @@ void Server::StartRun(OpenFile& file) {
     return;
   }
   file.run_state = RunState::kRunning;
+  file.run_version = file.version();
   daemon_.Run(std::move(request));
   TellFigures(file);
 }

@@ -1,12 +1,24 @@
-// Whether the files exist that a sweep or project names.
+// Files beside the texts: whether those exist that a sweep or project names,
+// and models that change.
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "client/lsp/file_paths.h"
 #include "client/lsp/server.h"
 
 namespace edgekiln::client::lsp {
+namespace {
+
+// Without "." and "..", as editors name files.
+std::string Normal(const std::string& path) {
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+}  // namespace
 
 void Server::LookForFiles(OpenFile& file, bool again) {
   if (file.kind() == nullptr || file.is_target()) return;
@@ -41,12 +53,31 @@ void Server::WatchFiles() {
   if (!watches_files_) return;
   Ask("client/registerCapability",
       {{"registrations",
-        Json::array({{{"id", "edgekiln-files"},
-                      {"method", "workspace/didChangeWatchedFiles"},
-                      {"registerOptions",
-                       {{"watchers", Json::array({{{"globPattern", "**/*"},
-                                                   // Created, deleted.
-                                                   {"kind", 5}}})}}}}})}});
+        Json::array(
+            {{{"id", "edgekiln-files"},
+              {"method", "workspace/didChangeWatchedFiles"},
+              {"registerOptions",
+               {{"watchers", Json::array({{{"globPattern", "**/*"},
+                                           // Created, deleted.
+                                           {"kind", 5}},
+                                          {{"globPattern",
+                                            "**/*.{onnx,tflite}"}}})}}}}})}});
+}
+
+void Server::RunChangedModels(const Json& params) {
+  const Json* const changes = Find(params, "changes");
+  if (changes == nullptr || !changes->is_array()) return;
+  std::set<std::string> paths;
+  for (const Json& change : *changes) {
+    paths.insert(Normal(PathOf(StringAt(change, "uri"))));
+  }
+  for (auto& [uri, file] : files_) {
+    // A newer text is run once it is checked.
+    if (file->run_version == file->version() &&
+        paths.count(Normal(file->model)) > 0) {
+      StartRun(*file);
+    }
+  }
 }
 
 }  // namespace edgekiln::client::lsp

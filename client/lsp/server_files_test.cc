@@ -119,6 +119,32 @@ TEST_F(ServerFilesTest, AFileThatComesIsNoticed) {
   EXPECT_THAT(Published(), IsEmpty());
 }
 
+TEST_F(ServerFilesTest, AModelThatChangesIsProfiledAgain) {
+  Start({{"model", "models/../net.onnx"}});
+  Open("extends: \"dla\"\n");
+  const auto tell = [&](const std::string& uri) {
+    Send({Notification(
+        "workspace/didChangeWatchedFiles",
+        {{"changes", Json::array({{{"uri", uri}, {"type", 2}}})}})});
+  };
+  // The text is not checked yet: its run comes after that.
+  tell("file:///home/ann/net.onnx");
+  EXPECT_THAT(daemon_.runs, IsEmpty());
+  server_.Handle(CheckAnswer{.uri = kUri, .version = 1, .valid = true});
+  ASSERT_THAT(daemon_.runs, SizeIs(1));
+  tell("file:///home/ann/other.onnx");
+  EXPECT_THAT(daemon_.runs, SizeIs(1));
+  tell("file:///home/ann/net.onnx");
+  ASSERT_THAT(daemon_.runs, SizeIs(2));
+  EXPECT_EQ(daemon_.runs[1].version, 1);
+  for (const Json& bad :
+       {Json(), Json{{"changes", 1}},
+        Json{{"changes", Json::array({1, Json::object()})}}}) {
+    Send({Notification("workspace/didChangeWatchedFiles", bad)});
+  }
+  EXPECT_THAT(daemon_.runs, SizeIs(2));
+}
+
 TEST_F(ServerFilesTest, EditorsAreAskedToWatchFiles) {
   Send({Request(
       1, "initialize",

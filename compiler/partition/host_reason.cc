@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/op_traits.h"
 #include "compiler/passes/split_clamp.h"
+#include "ops/rules.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -22,6 +23,37 @@ bool KeepsOrder(const Op& op) {
          op.attributes.has_dequantize() || op.attributes.has_cast();
 }
 
+bool IsProduct(const Op& op) {
+  return op.attributes.has_conv2d() || op.attributes.has_depthwise_conv2d() ||
+         op.attributes.has_fully_connected() || op.attributes.has_mat_mul();
+}
+
+bool IsBinary(const Op& op, v1::Binary::Function function) {
+  return op.attributes.has_binary() &&
+         op.attributes.binary().function() == function;
+}
+
+// Real values over a scale that is no constant, or times its reciprocal.
+bool ScalesAtRunTime(const Graph& graph, const Op& op) {
+  if (!op.attributes.has_mul() && !IsBinary(op, v1::Binary::DIV)) return false;
+  return ops::IsFloatType(graph.tensors[op.outputs[0]].type) &&
+         !graph.tensors[op.inputs[0]].is_constant() &&
+         !graph.tensors[op.inputs[1]].is_constant();
+}
+
+// What may stand between the scaling and the cast to integers: rounding, the
+// zero point and the limits of the integers.
+bool Rounds(const Op& op) {
+  if (op.attributes.has_unary()) {
+    const v1::Unary::Function function = op.attributes.unary().function();
+    return function == v1::Unary::ROUND || function == v1::Unary::FLOOR ||
+           function == v1::Unary::CEIL;
+  }
+  return op.attributes.has_add() || op.attributes.has_clip() ||
+         IsBinary(op, v1::Binary::SUB) || IsBinary(op, v1::Binary::MINIMUM) ||
+         IsBinary(op, v1::Binary::MAXIMUM);
+}
+
 std::string TypeName(v1::ElementType type) {
   return absl::AsciiStrToLower(v1::ElementType_Name(type));
 }
@@ -29,7 +61,37 @@ std::string TypeName(v1::ElementType type) {
 }  // namespace
 
 HostReasons::HostReasons(const Graph& graph)
-    : graph_(graph), producers_(Producers(graph)), readers_(Consumers(graph)) {}
+    : graph_(graph),
+      producers_(Producers(graph)),
+      readers_(Consumers(graph)),
+      scaled_(graph.tensors.size(), Scaled::kNot) {
+  for (const Op& op : graph.ops) {
+    if (op.outputs.size() != 1 || op.inputs.empty()) continue;
+    const TensorId to = op.outputs[0];
+    if (!graph.tensors[to].quantization.has_value()) scaled_[to] = ScaledBy(op);
+  }
+}
+
+HostReasons::Scaled HostReasons::ScaledBy(const Op& op) const {
+  if (ScalesAtRunTime(graph_, op)) return Scaled::kReals;
+  const Scaled first = scaled_[op.inputs[0]];
+  if (op.attributes.has_cast()) {
+    return first == Scaled::kReals &&
+                   ops::IsIntegerType(graph_.tensors[op.outputs[0]].type)
+               ? Scaled::kIntegers
+               : first;
+  }
+  if (MovesValues(op)) return first;
+  // Takes the zero point off.
+  if (first == Scaled::kIntegers && IsBinary(op, v1::Binary::SUB)) return first;
+  if (!Rounds(op)) return Scaled::kNot;
+  for (const TensorId input : op.inputs) {
+    if (input != kNoTensor && scaled_[input] == Scaled::kReals) {
+      return Scaled::kReals;
+    }
+  }
+  return Scaled::kNot;
+}
 
 bool HostReasons::IsInput(TensorId id) const {
   return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) !=
@@ -47,6 +109,7 @@ std::string HostReasons::For(const Op& op) const {
   if (op.attributes.has_dequantize()) return ForDequantize(op);
   if (op.attributes.has_requantize()) return ForRequantize(op);
   if (op.attributes.has_clip()) return ForClip(op);
+  if (IsProduct(op)) return ForProduct(op);
   return "";
 }
 
@@ -119,6 +182,14 @@ std::string HostReasons::ForClip(const Op& op) const {
   }
   return absl::StrCat("limits the results of a layer (",
                       graph_.ops[producer].id, ")");
+}
+
+// Integers whose scale is a value of the network, as quantizers of weights
+// alone leave them: no quantization says what they mean.
+std::string HostReasons::ForProduct(const Op& op) const {
+  if (scaled_[op.inputs[0]] != Scaled::kIntegers) return "";
+  return "its integers are scaled at run time; give the float model with "
+         "--calibration, or one quantized by fixed scales";
 }
 
 std::string HostReasons::ForDequantize(const Op& op) const {

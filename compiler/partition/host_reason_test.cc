@@ -75,6 +75,78 @@ return %y
 return %y
 )",
      "y", ""},
+    {"IntegersScaledAtRunTime",
+     R"(
+%x : float32[1,2] = input
+%scale : float32[] = input
+%z : int32[] = constant [3]
+%zero : float32[] = constant [3]
+%w : int32[2,1] = constant [1, 2]
+%d : float32[1,2] = binary(%x, %scale) {function DIV} id d
+%r : float32[1,2] = unary(%d) {function ROUND} id r
+%a : float32[1,2] = add(%r, %zero) id a
+%l : float32[1,2] = clip(%a) {clamp {min 0 max 255}} id l
+%i : uint8[1,2] = cast(%l) id i
+%c : int32[1,2] = cast(%i) id c
+%s : int32[1,2] = binary(%c, %z) {function SUB} id s
+%y : int32[1,1] = mat_mul(%s, %w) id y
+return %y
+)",
+     "y",
+     "its integers are scaled at run time; give the float model with "
+     "--calibration, or one quantized by fixed scales"},
+    {"IntegersTimesAReciprocal",
+     R"(
+%x : float32[1,2] = input
+%inverse : float32[] = input
+%w : int32[2,1] = constant [1, 2]
+%m : float32[1,2] = mul(%inverse, %x) id m
+%i : int32[1,2] = cast(%m) id i
+%y : int32[1,1] = mat_mul(%i, %w) id y
+return %y
+)",
+     "y",
+     "its integers are scaled at run time; give the float model with "
+     "--calibration, or one quantized by fixed scales"},
+    {"ScaledValuesOfOtherFloats",
+     R"(
+%x : float32[1,2] = input
+%scale : float32[] = input
+%w : float64[2,1] = constant [1, 2]
+%d : float32[1,2] = binary(%x, %scale) {function DIV} id d
+%c : float64[1,2] = cast(%d) id c
+%y : float64[1,1] = mat_mul(%c, %w) id y
+return %y
+)",
+     "y", ""},
+    {"IntegersWithoutAScale",
+     R"(
+%x : float32[1,2] = input
+%w : int32[2,1] = constant [1, 2]
+%i : int32[1,2] = cast(%x) id i
+%y : int32[1,1] = mat_mul(%i, %w) id y
+return %y
+)",
+     "y", ""},
+    {"IntegersOfAFixedScale",
+     R"(
+%x : float32[1,2] = input
+%scale : float32[] = constant [0.5]
+%w : int32[2,1] = constant [1, 2]
+%d : float32[1,2] = binary(%x, %scale) {function DIV} id d
+%i : int32[1,2] = cast(%d) id i
+%y : int32[1,1] = mat_mul(%i, %w) id y
+return %y
+)",
+     "y", ""},
+    {"IntegersOfAnInput",
+     R"(
+%x : int32[1,2] = input
+%w : int32[2,1] = constant [1, 2]
+%y : int32[1,1] = mat_mul(%x, %w) id y
+return %y
+)",
+     "y", ""},
     {"TransposeOfItsOwn",
      R"(
 %x : int8[2,3] scale 1 zero 0 = input
@@ -157,6 +229,53 @@ TEST_P(HostReasonTest, Says) {
       EXPECT_EQ(reasons.For(op), GetParam().reason);
     }
   }
+}
+
+// Walks back from each product would be 900 million steps.
+TEST(HostReasonsTest, ManyProductsOfOneLongChainTakeNoLonger) {
+  constexpr int32_t kOps = 30'000;
+  Graph graph;
+  const auto add_tensor = [&](v1::ElementType type) {
+    Tensor tensor;
+    tensor.type = type;
+    graph.tensors.push_back(tensor);
+    return static_cast<TensorId>(graph.tensors.size() - 1);
+  };
+  const auto add_op = [&](const Op& made) { graph.ops.push_back(made); };
+  const TensorId x = add_tensor(v1::FLOAT32);
+  const TensorId scale = add_tensor(v1::FLOAT32);
+  const TensorId zero = add_tensor(v1::INT32);
+  graph.inputs = {x, scale, zero};
+  Op divide;
+  divide.attributes.mutable_binary()->set_function(v1::Binary::DIV);
+  divide.inputs = {x, scale};
+  divide.outputs = {add_tensor(v1::FLOAT32)};
+  add_op(divide);
+  Op cast;
+  cast.attributes.mutable_cast();
+  cast.inputs = {divide.outputs[0]};
+  cast.outputs = {add_tensor(v1::INT32)};
+  add_op(cast);
+  TensorId last = cast.outputs[0];
+  for (int32_t i = 0; i < kOps; ++i) {
+    Op subtract;
+    subtract.attributes.mutable_binary()->set_function(v1::Binary::SUB);
+    subtract.inputs = {last, zero};
+    last = add_tensor(v1::INT32);
+    subtract.outputs = {last};
+    add_op(subtract);
+  }
+  Op product;
+  product.attributes.mutable_mat_mul();
+  product.inputs = {last, zero};
+  for (int32_t i = 0; i < kOps; ++i) {
+    product.outputs = {add_tensor(v1::INT32)};
+    add_op(product);
+  }
+  const HostReasons reasons(graph);
+  int32_t with_reason = 0;
+  for (const Op& op : graph.ops) with_reason += !reasons.For(op).empty();
+  EXPECT_EQ(with_reason, kOps);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostReasonTest, testing::ValuesIn(kCases),

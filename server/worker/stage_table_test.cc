@@ -434,6 +434,20 @@ TEST(StageTableTest, SetIoLeavesTheBytesOfIntegerNetworks) {
   }
 }
 
+TEST(StageTableTest, SetIoNamesTheNetwork) {
+  Bench bench;
+  v1::Graph graph = ClipGraph();
+  for (const char* name : {"", "kws"}) {
+    bench.Put("graph", ClipGraph().SerializeAsString());
+    v1::StageOptions options;
+    options.mutable_set_io()->set_name(name);
+    bench.Run(options, {"graph"});
+    if (*name != '\0') graph.set_name(name);
+    EXPECT_EQ(bench.Get("graph"), graph.SerializeAsString());
+    bench.Drop("graph");
+  }
+}
+
 TEST(StageTableTest, DataErrorsAreTheUsers) {
   StageInputs inputs;
   const std::string graph = ClipGraph().SerializeAsString();

@@ -223,6 +223,57 @@ TEST_F(CTargetsTest, TheBundleChecksItself) {
   }
 }
 
+TEST_F(CTargetsTest, NetworksOfTwoNamesLinkIntoOneProgram) {
+  const auto compile = [](const std::string& name) {
+    const std::string folder = cluster().sandbox().Path("named_" + name);
+    std::vector<std::string> arguments = {"compile", Digits(),     "--target",
+                                          "rv32imc", "--compiler", "none",
+                                          "-o",      folder};
+    if (!name.empty()) arguments.insert(arguments.end(), {"--name", name});
+    EXPECT_EQ(cluster().Cli(arguments).exit_code, 0) << name;
+    return folder;
+  };
+  // The name that it has changes nothing.
+  EXPECT_EQ(ReadWholeFile(compile("") + "/manifest.json"),
+            ReadWholeFile(compile("digits") + "/manifest.json"));
+  const std::string program = cluster().sandbox().Path("two");
+  const std::string main = cluster().sandbox().Write("two_main.c", R"(
+#include <string.h>
+#include "first.h"
+#include "second.h"
+int main(void) {
+  for (int i = 0; i < FIRST_INPUT_0_ELEMENTS; ++i) {
+    FIRST_INPUT_0[i] = (signed char)(i % 100);
+    SECOND_INPUT_0[i] = (signed char)(i % 100);
+  }
+  if (first_invoke() != 0 || second_invoke() != 0) return 1;
+  return memcmp((const void*)FIRST_OUTPUT_0, (const void*)SECOND_OUTPUT_0,
+                FIRST_OUTPUT_0_ELEMENTS) != 0;
+}
+)");
+  const std::string first = compile("first") + "/c/";
+  const std::string second = compile("second") + "/c/";
+  const std::string said = cluster().sandbox().Path("two.err");
+  const auto build = Process::Start(
+      {.program = "/usr/bin/gcc",
+       .arguments = {"-std=c99", "-Wall", "-Wextra", "-Werror",
+                     "-ffp-contract=off", "-I", first, "-I", second, main,
+                     first + "first.c", second + "second.c", "-o", program},
+       .environment = {},
+       .stdout_path = cluster().sandbox().Path("two.out"),
+       .stderr_path = said});
+  ASSERT_NE(build, nullptr);
+  ASSERT_EQ(build->WaitFor(absl::Seconds(120)), 0) << ReadWholeFile(said);
+  const auto run =
+      Process::Start({.program = program,
+                      .arguments = {},
+                      .environment = {},
+                      .stdout_path = cluster().sandbox().Path("two.out"),
+                      .stderr_path = said});
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->WaitFor(absl::Seconds(60)), 0);
+}
+
 TEST_F(CTargetsTest, HotSpotsSumUpAndNameTheSource) {
   if (!std::filesystem::exists(kGcc)) EK_SKIP("no riscv64-unknown-elf-gcc");
   const v1::Report plain = Report(Profile("rv32imc"));

@@ -46,6 +46,14 @@ def test_a_bundle_is_the_command_lines(client: edgekiln.Client, cli: Cli,
     assert bundle.save(tmp_path / "mine" / "deeper") == paths
 
 
+def test_a_network_has_the_name_that_is_asked_for(
+        client: edgekiln.Client, digits: pathlib.Path) -> None:
+    bundle = client.compile(digits, TARGET, name="kws")
+    assert "c/kws.h" in bundle.files
+    with pytest.raises(edgekiln.ModelError, match="cannot begin C identifiers"):
+        client.compile(digits, TARGET, name="../kws")
+
+
 def test_a_bundle_follows_no_links(client: edgekiln.Client, digits: pathlib.Path,
                                    tmp_path: pathlib.Path) -> None:
     bundle = client.compile(digits, TARGET)

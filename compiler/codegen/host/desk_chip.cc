@@ -25,6 +25,7 @@ namespace {
 // More than a desk's program may have in static memory.
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 
+// $: the path of the header without ".h".
 constexpr char kBegin[] = R"(/* Made by edgekiln: the chip of `make check`. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,8 @@ class ChipWriter {
 
   std::string Chip() const {
     CodeWriter c;
-    c.Raw(absl::StrReplaceAll(kBegin, {{"$", p_}}));
+    // With its folder, as a file of an engine in desk/ may have its name.
+    c.Raw(absl::StrReplaceAll(kBegin, {{"$", absl::StrCat("../", p_)}}));
     Memories(c);
     c.Raw(kFunctions);
     Engines(c);

@@ -300,6 +300,11 @@ absl::Status ConvertPRelu(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(
         slope, builder.Reshape(node, "aligned", slope, std::move(aligned)));
   }
+  // One slope goes with an input of any rank, as in other runtimes.
+  if (builder.rank(slope) > builder.rank(x) &&
+      builder.tensor(slope).num_elements() == 1) {
+    EK_ASSIGN_OR_RETURN(slope, builder.Reshape(node, "single", slope, {}));
+  }
   EK_ASSIGN_OR_RETURN(
       const TensorId y,
       builder.Emit(node, "", BinaryOp(v1::Binary::PRELU), {x, slope}));

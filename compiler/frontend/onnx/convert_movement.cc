@@ -68,6 +68,29 @@ absl::StatusOr<TensorId> Cropped(const Node& node, Builder& builder, TensorId x,
   return builder.Emit(node, "cropped", SliceOp(begin, extent, ones), {x});
 }
 
+// Whether negative padding leaves exactly nothing of `x`.
+bool CropsAll(const Builder& builder, TensorId x,
+              const std::vector<int64_t>& pads) {
+  const std::vector<int64_t>& shape = builder.shape(x);
+  int64_t least = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    least = std::min(least, shape[i] + std::min<int64_t>(0, pads[i]) +
+                                std::min<int64_t>(0, pads[i + shape.size()]));
+  }
+  return least == 0;
+}
+
+// `x` padded where nothing of it is left: `value` everywhere.
+absl::StatusOr<TensorId> Filled(const Node& node, Builder& builder, TensorId x,
+                                float value, const std::vector<int64_t>& pads) {
+  std::vector<int64_t> shape = builder.shape(x);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    shape[i] += pads[i] + pads[i + shape.size()];
+  }
+  return builder.BroadcastTo(node, "", builder.Scalar(node, x, value),
+                             std::move(shape));
+}
+
 // The real value that Pad fills with.
 absl::StatusOr<float> PadValue(const Node& node, const Builder& builder,
                                TensorId x) {
@@ -242,6 +265,12 @@ absl::Status ConvertPad(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(std::vector<int64_t> pads,
                       PadAmounts(node, builder, rank));
   EK_ASSIGN_OR_RETURN(const float value, PadValue(node, builder, x));
+  if (mode == 0 && !builder.tensor(x).quantization.has_value() &&
+      CropsAll(builder, x, pads)) {
+    EK_ASSIGN_OR_RETURN(const TensorId y,
+                        Filled(node, builder, x, value, pads));
+    return builder.Bind(node, 0, y);
+  }
   EK_ASSIGN_OR_RETURN(x, Cropped(node, builder, x, pads));
   const absl::Span<const int64_t> all = pads;
   v1::OpAttributes attributes = PadOp(all.first(static_cast<size_t>(rank)),

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "compiler/frontend/onnx/onnx_import.h"
 #include "compiler/frontend/onnx/testing/op_case.h"
 #include "gtest/gtest.h"
 
@@ -209,6 +211,21 @@ const OpCase kShapeCases[] = {
      {},
      {9, 1, 2, 9, 9, 9},
      {2, 3}},
+    {"PadOfWhatIsCroppedToNothing",
+     Unary({1, 2})
+         .Integers("p", {-1, 0, 1, 1})
+         .Floats("v", {}, {9})
+         .Node("Pad", {"x", "p", "v"}, {"y"}),
+     {1, 2},
+     {},
+     {9, 9, 9},
+     {1, 3}},
+    {"PReluOfAScalar",
+     Unary({}).Floats("s", {1}, {0.5}).Node("PRelu", {"x", "s"}, {"y"}),
+     {-3},
+     {},
+     {-1.5},
+     {}},
     {"PadOfChosenAxes",
      Unary({1, 2}, 18)
          .Integers("p", {0, 1})
@@ -295,6 +312,20 @@ const OpCase kShapeCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(Shape, OnnxOpTest, testing::ValuesIn(kShapeCases),
                          CaseName);
+
+// A chip has no place for a tensor without elements.
+TEST(OnnxPadTest, WhatIsCroppedToNothingIsFilledAtOnce) {
+  const absl::StatusOr<Graph> graph =
+      ImportOnnx(Unary({1, 2})
+                     .Integers("p", {-1, 0, 1, 1})
+                     .Floats("v", {}, {9})
+                     .Node("Pad", {"x", "p", "v"}, {"y"})
+                     .bytes());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const Tensor& tensor : graph->tensors) {
+    EXPECT_GT(tensor.num_elements(), 0) << tensor.name;
+  }
+}
 
 }  // namespace
 }  // namespace edgekiln::compiler

@@ -272,6 +272,9 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kSetIo:
       encoder.Add(options.set_io().io());
+      if (!options.set_io().name().empty()) {
+        encoder.Add(options.set_io().name());
+      }
       return absl::OkStatus();
     case v1::StageOptions::kPlanSweep:
       encoder.Add(options.plan_sweep().max_cells());

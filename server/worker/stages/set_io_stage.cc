@@ -39,13 +39,19 @@ absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto stored, inputs.ParseLarge<v1::Graph>("graph"));
   StageOutput output;
-  if (HasConversions(*stored)) {
+  const bool renamed =
+      !options.name().empty() && options.name() != stored->name();
+  if (renamed || HasConversions(*stored)) {
     EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphOf(*stored));
-    bool changed = compiler::SetIoForm(options.io(), graph);
-    if (IsUint8(graph)) {
-      EK_ASSIGN_OR_RETURN(const compiler::Changed shifted,
-                          compiler::NewShiftToInt8Pass()->Run({}, graph));
-      changed = changed || shifted == compiler::Changed::kYes;
+    bool changed = renamed;
+    if (renamed) graph.name = options.name();
+    if (HasConversions(*stored)) {
+      changed = compiler::SetIoForm(options.io(), graph) || changed;
+      if (IsUint8(graph)) {
+        EK_ASSIGN_OR_RETURN(const compiler::Changed shifted,
+                            compiler::NewShiftToInt8Pass()->Run({}, graph));
+        changed = changed || shifted == compiler::Changed::kYes;
+      }
     }
     if (changed) {
       EK_RETURN_IF_ERROR(compiler::VerifyGraph(graph), "inputs and outputs");

@@ -33,6 +33,8 @@ class Settings:
     limit: int | None = None
     transforms: Sequence[Transform] = ()
     options: Options = field(default_factory=Options)
+    # Only compile.
+    name: str = ""
     # Only profile.
     timing_only: bool = False
     hot_spots: bool = False
@@ -167,6 +169,7 @@ def _set_job_options(settings: Settings, out: jobs_pb2.JobOptions) -> None:
     if settings.metric:
         out.metric = metric_of(settings.metric)
     out.recipe = settings.recipe
+    out.name = settings.name
     out.seed = _count("seed", settings.seed)
     out.limit = _count("limit", settings.limit)
     out.label_offset = settings.label_offset

@@ -138,12 +138,14 @@ class Client:
     def compile(self, model: Source, target: Source, *, recipe: str = "",
                 offload: str = "", io: str = "", calibration: Data | None = None,
                 calibration_method: str = "", seed: int | None = None,
+                name: str = "",
                 transforms: Sequence[Transform] = (), options: Options = Options(),
                 timeout: float | None = None,
                 on_event: OnEvent | None = None) -> Bundle:
-        """The code for a chip, with its report: predicted cycles, no simulation."""
+        """The code for a chip, with its report: predicted cycles, no simulation. Files
+        and identifiers of its C code begin with `name`, or the model's own name."""
         settings = Settings(
-            recipe=recipe, offload=offload, io=io, calibration=calibration,
+            name=name, recipe=recipe, offload=offload, io=io, calibration=calibration,
             calibration_method=calibration_method, seed=seed, transforms=transforms,
             options=options)
         deadline = self._deadline(timeout)
