@@ -20,7 +20,7 @@ enum class ExitCode : int {
   kInfra = 4,  // Daemon unreachable, no worker in time, quota, our bug.
   kDeadline = 5,
   kAuth = 6,
-  kInterrupted = 130,  // 143 if by SIGTERM: InterruptedExitCode().
+  kInterrupted = 130,  // 143 by SIGTERM, 129 by SIGHUP: InterruptedExitCode().
 };
 
 // Reasons (ErrorDetail.reason) of errors made here.

@@ -31,7 +31,7 @@ Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
 exist; 3 a result is not good enough (a --max-... or --min-... limit is broken,
 or values differ from the reference); 4 daemon unreachable, no worker in time,
 or our fault; 5 --timeout or --run-timeout elapsed; 6 authentication;
-130 interrupted; 143 ended by SIGTERM.
+130 interrupted; 143 ended by SIGTERM; 129 its terminal was closed.
 )";
 
 constexpr char kInspect[] = R"(Examples:

@@ -43,15 +43,22 @@ void ClearLiveLines(int above) {
 }
 
 void Handle(int signal) {
-  if (holding.load() && noted.fetch_add(1) == 0) {
-    first_signal.store(signal);
-    return;
+  if (holding.load()) {
+    // Bash passes it on when its terminal closes; the system sends another when
+    // bash ends.
+    if (signal == SIGHUP && noted.load() > 0) return;
+    if (noted.fetch_add(1) == 0) {
+      first_signal.store(signal);
+      return;
+    }
   }
   for (auto* entry = removed.load(); entry != nullptr; entry = entry->next) {
     if (entry->exists.load()) unlink(entry->path.c_str());
   }
   if (clear_line.load()) ClearLiveLines(lines_above.load());
-  _exit(kSignalExit + signal);
+  // The first one decides: those that follow only hasten the end.
+  const int first = holding.load() ? first_signal.load() : 0;
+  _exit(kSignalExit + (first == 0 ? signal : first));
 }
 
 }  // namespace
@@ -92,6 +99,10 @@ void InstallInterruptHandlers(bool live_line) {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // nohup has it ignored.
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 }  // namespace edgekiln::client

@@ -45,6 +45,8 @@ constexpr int kInfra = 4;
 constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr int64_t kLocalCacheBytes = int64_t{10} << 30;
 constexpr absl::Duration kLocalDrain = absl::Seconds(3);
+// Of a client between two calls, which may be those of one job.
+constexpr absl::Duration kIdleWithoutSockets = absl::Seconds(1);
 constexpr int kConnectionsPerWorker = 8;
 constexpr char kHelp[] =
     "The edgekiln daemon: takes models, targets and data from clients, keeps\n"
@@ -289,14 +291,32 @@ void SilenceGrpc() {
 const timespec kPoll{.tv_sec = 0, .tv_nsec = 250'000'000};
 const timespec kDrainPoll{.tv_sec = 0, .tv_nsec = 20'000'000};
 
+// Whether the folder of the sockets is still there: it goes when its user logs
+// out. Nobody finds the daemon then, and it keeps others from the state.
+absl::Status CheckRuntimeFolder(const std::optional<FileLock>& user_lock) {
+  if (!user_lock.has_value() || !user_lock->IsLost()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = "RUNTIME_FOLDER_REMOVED",
+                    .what = "the folder of the sockets was removed while the "
+                            "daemon ran",
+                    .where = RuntimeFolder(),
+                    .fix = "none is needed: the next command starts another"});
+}
+
 // Blocks until a signal, or until the daemon has been idle for long enough, or
-// has lost its folder, which is an error. Whether it was a signal.
+// has lost a folder, which is an error: that of the sockets once its jobs and
+// calls have ended. Whether it was a signal.
 absl::StatusOr<bool> WaitForEnd(const sigset_t& signals, Daemon& daemon,
+                                const std::optional<FileLock>& user_lock,
                                 absl::Duration max_idle) {
   while (true) {
     if (sigtimedwait(&signals, nullptr, &kPoll) > 0) return true;
     if (daemon.IdleFor() > max_idle) return false;
     EK_RETURN_IF_ERROR(daemon.CheckState());
+    if (daemon.IdleFor() > kIdleWithoutSockets) {
+      EK_RETURN_IF_ERROR(CheckRuntimeFolder(user_lock));
+    }
   }
 }
 
@@ -376,7 +396,7 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
     EK_RETURN_IF_ERROR(WriteAtomically(*files, flags.ready_file, lines));
   }
   EK_ASSIGN_OR_RETURN(const bool asked,
-                      WaitForEnd(signals, *daemon,
+                      WaitForEnd(signals, *daemon, setup.user_lock,
                                  flags.local ? absl::Seconds(flags.idle_seconds)
                                              : absl::InfiniteDuration()));
   log->Info("shutting down", asked ? "" : ": idle");

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -412,27 +411,6 @@ TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {
       Run(RunProfile, {"profile", model_, "--target", "a"});
   EXPECT_EQ(ExitCodeFor(ended), ExitCode::kInterrupted) << ended;
   EXPECT_EQ(InterruptedExitCode(), 143);
-}
-
-using CommandsDeathTest = CommandsTest;
-TEST_F(CommandsDeathTest, SecondInterruptAndUnheldOnesLeaveAtOnce) {
-  EXPECT_EXIT(
-      {
-        InstallInterruptHandlers(false);
-        const Interrupt held;
-        raise(SIGINT);
-        if (!held.requested()) _exit(1);
-        raise(SIGINT);
-        _exit(2);
-      },
-      testing::ExitedWithCode(130), "");
-  EXPECT_EXIT(
-      {
-        InstallInterruptHandlers(false);
-        raise(SIGTERM);
-        _exit(2);
-      },
-      testing::ExitedWithCode(143), "");
 }
 
 TEST_F(CommandsTest, TimingOnlyIsAskedFor) {

@@ -121,6 +121,7 @@ class DaemonImpl : public Daemon {
     EK_RETURN_IF_ERROR(MakeStateFolder(*files_, state));
     EK_ASSIGN_OR_RETURN(FileLock lock,
                         FileLock::Acquire(JoinPath(state, "lock")));
+    lock.NoteAddress("");  // Not that of the one before.
     lock_.emplace(std::move(lock));
     space_ = cache::NewDiskSpace(state, options_.disk_reserve_bytes,
                                  [state] { return cache::FreeBytes(state); });
@@ -258,6 +259,7 @@ class DaemonImpl : public Daemon {
     }
     ticker_ = std::thread([this] { TickLoop(); });
     health_->Start();
+    lock_->NoteAddress(DialAddress(clients_.address()));
     return absl::OkStatus();
   }
 

@@ -17,15 +17,21 @@ namespace edgekiln::server {
 // process, however it ends. Movable.
 class FileLock {
  public:
-  // Creates the file if needed. ALREADY_EXISTS if another process holds it.
+  // Creates the file if needed. ALREADY_EXISTS if another process holds it; the
+  // error names the address that it has noted, or says that its socket is gone.
   static absl::StatusOr<FileLock> Acquire(const std::string& path);
-  // Whether the file is gone: another process could lock its successor.
+  // Writes into the file where the holder can be reached. Best effort.
+  void NoteAddress(const std::string& address) const;
+  // Whether the file is gone from its place, with its folder or alone: another
+  // process could lock its successor.
   bool IsLost() const;
 
  private:
-  explicit FileLock(ScopedFd fd) : fd_(std::move(fd)) {}
+  FileLock(ScopedFd fd, std::string path)
+      : fd_(std::move(fd)), path_(std::move(path)) {}
   // The file stays: removing it could unlock a successor's.
   ScopedFd fd_;
+  std::string path_;
 };
 
 // $XDG_RUNTIME_DIR/edgekiln, or /tmp/edgekiln-UID.

@@ -1,6 +1,7 @@
 // What keeps a local daemon alone and its workers with it.
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -77,6 +78,55 @@ TEST_F(LocalTest, ALockHasOneHolder) {
   first.reset();
   EXPECT_TRUE(FileLock::Acquire(path).ok());
   EXPECT_FALSE(FileLock::Acquire(root_ + "/no/such/folder").ok());
+}
+
+TEST_F(LocalTest, TheHolderOfALockSaysWhereItListens) {
+  const std::string path = root_ + "/noted";
+  const absl::StatusOr<FileLock> lock = FileLock::Acquire(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  const auto fix = [&] {
+    return GetErrorDetail(FileLock::Acquire(path).status())->fix;
+  };
+  EXPECT_EQ(fix(), "use that one, or give another --state folder");
+  lock->NoteAddress("127.0.0.1:7433");
+  EXPECT_EQ(fix(),
+            "use that one (edgekiln --server 127.0.0.1:7433), or give another "
+            "--state folder");
+  const std::string socket = root_ + "/socket";
+  lock->NoteAddress("unix:" + socket);
+  EXPECT_EQ(fix(), "wait until it has finished its jobs, or end it (" + socket +
+                       " is gone: nobody can connect to it), or give another "
+                       "--state folder");
+  std::ofstream(socket) << "";
+  EXPECT_EQ(fix(), "use that one (edgekiln --server unix:" + socket +
+                       "), or give another --state folder");
+  lock->NoteAddress("\033[31m");
+  EXPECT_EQ(fix(), "use that one, or give another --state folder");
+}
+
+TEST_F(LocalTest, ALockIsLostWithItsFile) {
+  const std::string path = root_ + "/lost";
+  const absl::StatusOr<FileLock> lock = FileLock::Acquire(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_FALSE(lock->IsLost());
+  // Another file system over it, or below it, leaves the file its link.
+  ASSERT_EQ(rename(path.c_str(), (path + "2").c_str()), 0);
+  EXPECT_TRUE(lock->IsLost());
+  std::ofstream(path) << "";
+  EXPECT_TRUE(lock->IsLost());
+  ASSERT_EQ(rename((path + "2").c_str(), path.c_str()), 0);
+  EXPECT_FALSE(lock->IsLost());
+}
+
+TEST_F(LocalTest, ALockIsLostWithItsFolder) {
+  const std::string folder = root_ + "/folder";
+  std::filesystem::create_directory(folder);
+  const absl::StatusOr<FileLock> lock = FileLock::Acquire(folder + "/lock");
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  std::filesystem::rename(folder, folder + "2");
+  EXPECT_TRUE(lock->IsLost());
+  std::ofstream(folder) << "a file";
+  EXPECT_TRUE(lock->IsLost());
 }
 
 TEST_F(LocalTest, ALockOfADeadProcessIsFree) {

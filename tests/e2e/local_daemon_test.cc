@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -156,6 +157,42 @@ TEST_F(LocalDaemonTest, OneWithoutItsFolderIsReplaced) {
   EXPECT_EQ(second.exit_code, 0) << second;
   EXPECT_EQ(second.out, first.out);
   EXPECT_NE(ListenerOf(Socket()), daemon);
+}
+
+// As the system does when a user logs out, and back in.
+TEST_F(LocalDaemonTest, OneWithoutItsSocketsIsReplaced) {
+  ASSERT_EQ(sandbox_.Cli({"targets", "list"}).exit_code, 0);
+  const pid_t daemon = ListenerOf(Socket());
+  ASSERT_NE(daemon, 0);
+  std::filesystem::remove_all(sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln");
+  ASSERT_TRUE(End(daemon, 0)) << "it goes on where nobody finds it";
+  const Outcome list = sandbox_.Cli({"targets", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list;
+}
+
+// As the system does when a user logs out while a command goes on (nohup,
+// tmux).
+TEST_F(LocalDaemonTest, OneWithoutItsSocketsFinishesItsJobs) {
+  // One that takes its time.
+  const auto command = sandbox_.StartCli(
+      {"validate", SourcePath("docs/example/digits.onnx"), "--target",
+       "dla-64-o-512k", "--calibration",
+       SourcePath("docs/example/digits_calibration.npz"),
+       "--calibration-method", "output-mse", "--data",
+       SourcePath("docs/example/digits_test.npz"), "--json", "--quiet"});
+  ASSERT_NE(command, nullptr);
+  ASSERT_TRUE(HasRunningJob());
+  const pid_t daemon = ListenerOf(Socket());
+  ASSERT_NE(daemon, 0);
+  const std::string folder = sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln";
+  std::filesystem::remove_all(folder);
+  // Whoever needs another daemon now cannot have one.
+  std::ofstream(folder) << "";
+  const v1::Report report =
+      ReportOf(sandbox_.Finish(*command, absl::Seconds(90)));
+  EXPECT_GT(report.accuracy().samples(), 0);
+  EXPECT_TRUE(End(daemon, 0)) << "it goes on where nobody finds it";
+  std::filesystem::remove(folder);
 }
 
 // Told to end, it still holds lock and socket for a moment.
