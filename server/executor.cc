@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/mutex.h"
+#include "server/background_turns.h"
 
 namespace edgekiln::server {
 
@@ -30,7 +31,7 @@ class Executor::Threads {
 
   void Post(Executor& executor, Work& work) {
     MutexLock lock(mutex_);
-    if (executor.work_.first == nullptr) turns_.Push(executor);
+    if (executor.work_.first == nullptr) TurnsOf(executor).Push(executor);
     executor.work_.Push(work);
     // Under the lock: what was the last work may have ended all this by then.
     posted_.NotifyOne();
@@ -40,11 +41,15 @@ class Executor::Threads {
   void RunLoop(bool wait) {
     MutexLock lock(mutex_);
     while (true) {
-      while (turns_.first == nullptr && wait && !ending_) posted_.Wait(lock);
-      if (turns_.first == nullptr) return;
-      Executor& executor = turns_.Pop();
+      while (IsIdle() && wait && !ending_) posted_.Wait(lock);
+      if (IsIdle()) return;
+      Queue<Executor>& turns = next_.Next(turns_.first != nullptr,
+                                          background_turns_.first != nullptr)
+                                   ? background_turns_
+                                   : turns_;
+      Executor& executor = turns.Pop();
       Work& work = executor.work_.Pop();
-      if (executor.work_.first != nullptr) turns_.Push(executor);
+      if (executor.work_.first != nullptr) turns.Push(executor);
       lock.Unlock();
       // May be the end of both.
       work.Run();
@@ -53,9 +58,20 @@ class Executor::Threads {
   }
 
  private:
+  Queue<Executor>& TurnsOf(const Executor& executor)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return executor.background_ ? background_turns_ : turns_;
+  }
+  bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return turns_.first == nullptr && background_turns_.first == nullptr;
+  }
+
   Mutex mutex_;
   CondVar posted_;
-  Queue<Executor> turns_ ABSL_GUARDED_BY(mutex_);  // Of those with work.
+  // Of those with work.
+  Queue<Executor> turns_ ABSL_GUARDED_BY(mutex_);
+  Queue<Executor> background_turns_ ABSL_GUARDED_BY(mutex_);
+  BackgroundTurns next_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
@@ -84,7 +100,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::New(int threads) {
 Executor::Executor(std::unique_ptr<Threads> own)
     : own_(std::move(own)), threads_(*own_) {}
 
-Executor::Executor(Executor& owner) : threads_(owner.threads_) {}
+Executor::Executor(Executor& owner, bool background)
+    : threads_(owner.threads_), background_(background) {}
 
 Executor::~Executor() { own_.reset(); }
 

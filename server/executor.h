@@ -5,9 +5,10 @@
 // watchers there are. One executor owns the threads; each job, each question
 // and each connection with watchers has an executor that shares them. Executors
 // with work take turns, one piece of work each, so that a job of very many
-// targets delays no other. Post() allocates nothing and runs nothing itself, so
-// that it may be called from any stack, though not under a lock that the work
-// takes. Thread-safe.
+// targets delays no other; those in the background get few turns while others
+// have work (background_turns.h). Post() allocates nothing and runs nothing
+// itself, so that it may be called from any stack, though not under a lock that
+// the work takes. Thread-safe.
 
 #include <memory>
 
@@ -41,7 +42,7 @@ class Executor {
   // one. Without any, what is posted runs in RunPosted().
   static absl::StatusOr<std::unique_ptr<Executor>> New(int threads);
   // Shares the threads of `owner`, which must outlive it.
-  explicit Executor(Executor& owner);
+  explicit Executor(Executor& owner, bool background = false);
   // The owner of the threads runs what was posted, and what that posts, to the
   // end; nothing else may be posted any more. One that shares them must have no
   // work left in its queue; its last work may still run, and may destroy it.
@@ -81,6 +82,7 @@ class Executor {
 
   std::unique_ptr<Threads> own_;  // Null if they are another's.
   Threads& threads_;
+  const bool background_ = false;
   // work_ and next_ are guarded by the mutex of `threads_`.
   Queue<Work> work_;
   Executor* next_ = nullptr;  // In the queue of executors with work.

@@ -72,6 +72,18 @@ TEST_F(SharedExecutorTest, AllThatHaveWorkTakeTurns) {
   EXPECT_EQ(ran_, "a1Xb2c3");
 }
 
+// Little, but never nothing.
+TEST_F(SharedExecutorTest, TheBackgroundGetsEveryFourthTurn) {
+  Executor first(*owner_);
+  Executor second(*owner_);
+  Executor background(*owner_, /*background=*/true);
+  for (const char name : {'A', 'B', 'C'}) Post(background, name);
+  for (const char name : {'a', 'b', 'c'}) Post(first, name);
+  for (const char name : {'1', '2'}) Post(second, name);
+  owner_->RunPosted();
+  EXPECT_EQ(ran_, "a1bA2cBC");
+}
+
 // What a piece of work posts goes behind the others, too.
 TEST_F(SharedExecutorTest, ALoopOfOneJobDelaysNoOther) {
   Executor looping(*owner_);

@@ -13,7 +13,7 @@
 namespace edgekiln::server {
 
 // From then on.
-inline constexpr absl::Duration kLongLease = absl::Seconds(1);
+inline constexpr absl::Duration kLongLease = absl::Milliseconds(250);
 
 // Of a stage's memory: all but the largest stages keep within it.
 inline constexpr int64_t kLeastMemoryShare = int64_t{1} << 30;

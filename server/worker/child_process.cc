@@ -105,7 +105,9 @@ absl::Status ChildProcess::Start() {
   EK_RETURN_IF_ERROR(pid.status());
   pid_ = *pid;
   cpu_wait_read_ = -absl::InfiniteDuration();
-  if (background_) server::SetBackground(pid_, true);
+  // Daemon and worker, which hand out leases, go before processes that compute.
+  // Here and not in the child, which would overwrite what follows.
+  server::SetBackground(pid_, background_);
   channel_ = std::move(channel);
   return IsBuilder() ? StartGuard() : absl::OkStatus();
 }

@@ -16,7 +16,6 @@
 #include "server/worker/builder_calls.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
-#include "server/worker/cpu_priority.h"
 #include "server/worker/failed_allocation.h"
 #include "server/worker/file_access.h"
 #include "server/worker/sanitized.h"
@@ -159,12 +158,6 @@ Confinement Confine(const ConfinementOptions& options) {
   // A parent that has ended before this has closed the channel: nothing will be
   // served.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Daemon and worker, which hand out leases, go before processes that compute.
-  // Best effort: it fails only where the priority is lower already.
-  // Who started it may have made it nicer (SetBackground).
-  if (getpriority(PRIO_PROCESS, 0) < kStageNice) {
-    setpriority(PRIO_PROCESS, 0, kStageNice);
-  }
   signal(SIGPIPE, SIG_IGN);
   // Ctrl-C at a terminal is for the worker, which ends its children itself.
   signal(SIGINT, SIG_IGN);

@@ -10,8 +10,10 @@ namespace edgekiln::server {
 // for a moment.
 bool MayRaisePriority();
 
-// Of processes that execute stages: 0 is normal, 19 the lowest. Each gets a
-// third of what the one before gets of a processor that both want.
+// Of processes that execute stages: 0 is that of daemon and worker, 19 the
+// lowest. Each gets a third of what the one before gets of a processor that
+// both want.
+inline constexpr int kShortStageNice = 0;  // long_stages.h
 inline constexpr int kStageNice = 5;
 inline constexpr int kLongStageNice = 10;  // long_stages.h
 inline constexpr int kBackgroundNice = 15;

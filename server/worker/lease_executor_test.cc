@@ -333,8 +333,9 @@ TEST_F(LeaseExecutorTest, LongStagesGiveWay) {
   const int own = getpriority(PRIO_PROCESS, 0);
   std::multiset<int> expected;
   const bool may = MayRaisePriority();
-  for (const int nice : {kStageNice, may ? kLongStageNice : kStageNice,
-                         may ? kBackgroundNice : kStageNice}) {
+  for (const int nice :
+       {may ? kShortStageNice : kStageNice, may ? kLongStageNice : kStageNice,
+        may ? kBackgroundNice : kStageNice}) {
     expected.insert(std::max(nice, own));
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);

@@ -12,7 +12,7 @@ namespace edgekiln::server {
 namespace {
 
 // Looks without a stage until the thread sleeps.
-constexpr int kIdleLooks = 50;
+constexpr int kIdleLooks = 250;
 
 // Of a processor, since its start.
 std::optional<absl::Duration> UsedBy(pid_t pid) {
@@ -48,6 +48,7 @@ LongStages::Watched::Watched(LongStages* stages, pid_t pid,
                              absl::Duration time_limit, bool may_be_lowered)
     : stages_(stages) {
   if (stages == nullptr) return;
+  if (may_be_lowered) SetNice(pid, kShortStageNice);
   bool sleeps = false;
   {
     MutexLock lock(stages->mutex_);
@@ -87,7 +88,13 @@ void LongStages::Look(Stage& stage) const {
   if (stage.state == Stage::kNew) {
     stage.used_before = *used;
     stage.state = Stage::kShort;
-  } else if (*used - stage.used_before >= times_.is_long) {
+  }
+  const absl::Duration used_now = *used - stage.used_before;
+  if (stage.state == Stage::kShort && used_now >= times_.is_short) {
+    SetNice(stage.pid, kStageNice);
+    stage.state = Stage::kMedium;
+  }
+  if (stage.state == Stage::kMedium && used_now >= times_.is_long) {
     stage.waited = CpuWaitOf(stage.pid);
     stage.state = Stage::kLong;
   }

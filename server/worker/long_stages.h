@@ -3,7 +3,9 @@
 
 // Has stages that compute for long give way to those that have just begun
 // (docs/design/0033-long-leases.md): nobody knows before how long a stage
-// takes, but most take milliseconds, and a client waits for them.
+// takes, but most take milliseconds, and a client waits for them. A stage
+// begins with the priority of daemon and worker, and has a lower one from a
+// moment on.
 
 #include <sys/types.h>
 
@@ -24,8 +26,9 @@ class LongStages {
   struct Times {
     // Of a processor; what a stage has used when it is first looked at does not
     // count.
+    absl::Duration is_short = absl::Milliseconds(50);  // Less than that.
     absl::Duration is_long = absl::Seconds(1);
-    absl::Duration look_every = absl::Milliseconds(100);
+    absl::Duration look_every = absl::Milliseconds(20);
   };
   LongStages() : LongStages(Times()) {}
   explicit LongStages(const Times& times);
@@ -42,7 +45,7 @@ class LongStages {
     pid_t pid = 0;
     absl::Duration time_limit;
     // kRestored: long, and has waited for too long. kExempt: not looked at.
-    enum { kNew, kShort, kLong, kRestored, kExempt } state = kNew;
+    enum { kNew, kShort, kMedium, kLong, kRestored, kExempt } state = kNew;
     bool is_lowered = false;          // Its priority; only of kLong.
     absl::Duration used_before{};     // Of a processor; since kShort.
     absl::Duration waited{};          // For one, at the last look; since kLong.
@@ -50,10 +53,11 @@ class LongStages {
   };
 
  public:
-  // While it lives, a process executes a stage. One that has used a processor
-  // for long has a lower priority (kLongStageNice) while there are others that
-  // have not, until it has waited so for a processor for a quarter of its time
-  // limit.
+  // While it lives, a process executes a stage. One that is short so far has a
+  // higher priority (kShortStageNice) than others (kStageNice). One that has
+  // used a processor for long has a lower one (kLongStageNice) while there are
+  // others that have not, until it has waited so for a processor for a quarter
+  // of its time limit.
   class Watched {
    public:
     // `stages` may be null: nothing happens. Else it must outlive this, as must

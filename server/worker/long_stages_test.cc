@@ -28,6 +28,7 @@ namespace edgekiln::server {
 namespace {
 
 constexpr LongStages::Times kQuick = {
+    .is_short = absl::Milliseconds(10),
     .is_long = absl::Milliseconds(20),
     .look_every = absl::Milliseconds(5),
 };
@@ -128,12 +129,26 @@ TEST_F(LongStagesTest, WhoComputesForLongGivesWay) {
   EXPECT_EQ(NiceOf(idle_.pid()), own_);
 }
 
+TEST_F(LongStagesTest, WhoHasJustBegunGoesFirst) {
+  const Process fresh(false);
+  SetNice(fresh.pid(), kStageNice);
+  SetNice(idle_.pid(), kStageNice);
+  const LongStages::Watched one(&stages_, fresh.pid(), absl::Minutes(9));
+  EXPECT_EQ(NiceOf(fresh.pid()), Lowered(kShortStageNice));
+  AwaitLooks(stages_);
+  const Process computes(true);
+  const LongStages::Watched other(&stages_, computes.pid(), absl::Minutes(9));
+  EXPECT_TRUE(Becomes(computes.pid(), kStageNice));
+  EXPECT_EQ(NiceOf(fresh.pid()), Lowered(kShortStageNice));
+  EXPECT_EQ(NiceOf(idle_.pid()), Lowered(kStageNice));
+}
+
 // There may be others on the machine that are not ours.
 TEST_F(LongStagesTest, WhoIsAloneGivesWayToNobody) {
   const Process computes(true);
   const LongStages::Watched one(&stages_, computes.pid(), absl::Minutes(9));
   AwaitLong(computes.pid(), stages_);
-  EXPECT_EQ(NiceOf(computes.pid()), own_);
+  EXPECT_EQ(NiceOf(computes.pid()), Lowered(kStageNice));
   {
     // Without delay: most stages take less time than passes between looks.
     const LongStages::Watched other(&stages_, idle_.pid(), absl::Minutes(9));
@@ -178,7 +193,7 @@ TEST_F(LongStagesTest, WhatAProcessDidBeforeDoesNotCount) {
   waitpid(process.pid(), &status, WUNTRACED);
   const LongStages::Watched second(&stages_, process.pid(), absl::Minutes(9));
   AwaitLooks(stages_);
-  EXPECT_EQ(NiceOf(process.pid()), Lowered(kStageNice));
+  EXPECT_EQ(NiceOf(process.pid()), Lowered(kShortStageNice));
 }
 
 TEST_F(LongStagesTest, WhoWaitsForTooLongGivesWayNoLonger) {
@@ -191,7 +206,7 @@ TEST_F(LongStagesTest, WhoWaitsForTooLongGivesWayNoLonger) {
   const LongStages::Watched other(&stages_, idle_.pid(), absl::Minutes(9));
   const LongStages::Watched watched(&stages_, process.pid(),
                                     absl::Milliseconds(400));
-  // It began with the test's own.
+  EXPECT_TRUE(Becomes(process.pid(), kLongStageNice));
   EXPECT_TRUE(Becomes(process.pid(), kStageNice));
   AwaitLooks(stages_);
   EXPECT_EQ(NiceOf(process.pid()), Lowered(kStageNice));
@@ -255,7 +270,7 @@ TEST_F(LongStagesTest, BuildersAreNotLoweredAndOthersGiveWayToThem) {
   const Process computes(true);
   const LongStages::Watched other(&stages_, computes.pid(), absl::Minutes(9));
   AwaitLong(computes.pid(), stages_);
-  EXPECT_EQ(NiceOf(computes.pid()), own_);
+  EXPECT_EQ(NiceOf(computes.pid()), Lowered(kStageNice));
   ChildOptions options = TestChild();
   options.scratch_parent = place->path();
   options.long_stages = &stages_;

@@ -10,10 +10,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 
@@ -26,6 +30,19 @@ constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kStopLimit = absl::Seconds(30);
 constexpr int kExecFailed = 127;
 constexpr char kDropLibrary[] = "libchaos_drop_unsynced.so";
+// In the log of a worker that the daemon has taken.
+constexpr char kWorkerConnected[] = "connected to ";
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+absl::string_view LastLine(absl::string_view text) {
+  text = absl::StripTrailingAsciiWhitespace(text);
+  return text.substr(text.rfind('\n') + 1);
+}
 
 }  // namespace
 
@@ -63,6 +80,7 @@ absl::StatusOr<std::unique_ptr<Farm>> Farm::Start(const FarmOptions& options,
   for (int i = 0; i < options.workers; ++i) {
     EK_RETURN_IF_ERROR(farm->StartWorker(i));
   }
+  EK_RETURN_IF_ERROR(farm->AwaitWorkers());
   return farm;
 }
 
@@ -222,6 +240,30 @@ absl::Status Farm::StartWorker(int worker) {
   EK_ASSIGN_OR_RETURN(
       workers_.at(worker),
       Spawn(command, absl::StrCat("worker-", worker, ".log"), ""));
+  return absl::OkStatus();
+}
+
+// A worker that the daemon refuses for good, as it does one of another build,
+// ends by itself.
+absl::Status Farm::AwaitWorkers() {
+  const absl::Time start = absl::Now();
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    const std::string log = absl::StrCat("worker-", i, ".log");
+    while (!absl::StrContains(TextOf(scratch_.At(log)), kWorkerConnected)) {
+      if (waitpid(workers_[i], nullptr, WNOHANG) == workers_[i]) {
+        workers_[i] = 0;
+        return absl::UnavailableError(absl::StrCat(
+            "edgekiln-worker ended at once: ",
+            LastLine(TextOf(scratch_.At(log))), " (are all programs of ",
+            options_.bin, " of one build?)"));
+      }
+      if (absl::Now() - start > kStartLimit) {
+        return absl::UnavailableError(absl::StrCat(
+            "the daemon did not take a worker in time; see ", log));
+      }
+      absl::SleepFor(kPoll);
+    }
+  }
   return absl::OkStatus();
 }
 

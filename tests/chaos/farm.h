@@ -60,7 +60,7 @@ struct FarmOptions {
 class Farm {
  public:
   // Logs and state go into `scratch`, which must outlive the farm. UNAVAILABLE
-  // if something does not start.
+  // if something does not start, or the daemon does not take a worker.
   static absl::StatusOr<std::unique_ptr<Farm>> Start(const FarmOptions& options,
                                                      const Scratch& scratch);
   ~Farm();  // Kills what is left.
@@ -97,6 +97,8 @@ class Farm {
  private:
   Farm(const FarmOptions& options, const Scratch& scratch);
   absl::Status SpawnDaemon();
+  // Until the daemon has taken all that were started.
+  absl::Status AwaitWorkers();
   // `preload`: a library to load first, or empty.
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& command,
                               const std::string& log,

@@ -1,5 +1,6 @@
 #include "server/daemon/farm/action_queue.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -15,17 +16,31 @@ ActionQueue::ActionQueue(int threads) {
   }
 }
 
-bool ActionQueue::Post(uint64_t key, std::function<void()>&& action) {
+bool ActionQueue::Post(uint64_t key, std::function<void()>&& action,
+                       bool background) {
   if (threads_.empty()) return false;
   {
     MutexLock lock(mutex_);
     if (stopping_) return false;
-    const auto [actions, idle] = actions_.try_emplace(key);
-    actions->second.push_back(std::move(action));
+    const auto [entry, idle] = actions_.try_emplace(key);
+    Actions& of_key = entry->second;
+    of_key.actions.push_back(std::move(action));
     ++pending_;
+    if (of_key.actions.size() == 1) {
+      of_key.background = background;
+    } else if (of_key.background && !background) {
+      of_key.background = false;
+      // None if an action of that key runs.
+      const auto turn =
+          std::find(background_turns_.begin(), background_turns_.end(), key);
+      if (turn != background_turns_.end()) {
+        background_turns_.erase(turn);
+        turns_.push_back(key);
+      }
+    }
     // Otherwise one of that key runs, or waits already.
     if (!idle) return true;
-    turns_.push_back(key);
+    TurnsOf(of_key).push_back(key);
   }
   changed_.NotifyOne();
   return true;
@@ -34,23 +49,26 @@ bool ActionQueue::Post(uint64_t key, std::function<void()>&& action) {
 void ActionQueue::Run() {
   MutexLock lock(mutex_);
   while (true) {
-    while (turns_.empty() && !stopping_) changed_.Wait(lock);
-    if (turns_.empty()) return;
-    const uint64_t key = turns_.front();
-    turns_.pop_front();
+    while (IsIdle() && !stopping_) changed_.Wait(lock);
+    if (IsIdle()) return;
+    Turns& turns = next_.Next(!turns_.empty(), !background_turns_.empty())
+                       ? background_turns_
+                       : turns_;
+    const uint64_t key = turns.front();
+    turns.pop_front();
     const auto of_key = actions_.find(key);
-    std::function<void()> action = std::move(of_key->second.front());
-    of_key->second.pop_front();
+    std::function<void()> action = std::move(of_key->second.actions.front());
+    of_key->second.actions.pop_front();
     lock.Unlock();
     action();
     action = nullptr;
     --pending_;
     lock.Lock();
-    if (of_key->second.empty()) {
+    if (of_key->second.actions.empty()) {
       actions_.erase(of_key);
     } else {
       // This thread goes on; no other need be woken.
-      turns_.push_back(key);
+      TurnsOf(of_key->second).push_back(key);
     }
   }
 }

@@ -25,16 +25,17 @@ Dispatcher::Dispatcher(DispatcherOptions options, Clock& clock, Logger& log)
 
 void Dispatcher::Flush(Actions& actions) {
   Actions left;
-  for (auto& [lease_id, action] : actions) {
-    if (!callbacks_.Post(lease_id, std::move(action))) {
-      left.emplace_back(lease_id, std::move(action));
+  for (Action& action : actions) {
+    if (!callbacks_.Post(action.lease_id, std::move(action.run),
+                         action.background)) {
+      left.push_back(std::move(action));
     }
   }
   actions = std::move(left);
 }
 
 void Dispatcher::RunAll(Actions& actions) {
-  for (const auto& [lease_id, action] : actions) action();
+  for (const Action& action : actions) action.run();
 }
 
 uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
@@ -150,10 +151,10 @@ void Dispatcher::Complete(uint64_t lease_id,
   }
   resting_.erase(lease_id);
   workers_.LetGo(lease_id);
-  actions.emplace_back(lease_id, [done = std::move(it->second.callbacks.done),
-                                  outcome = std::move(outcome)]() mutable {
-    done(std::move(outcome));
-  });
+  actions.push_back(
+      {lease_id, IsBackground(it->second),
+       [done = std::move(it->second.callbacks.done),
+        outcome = std::move(outcome)]() mutable { done(std::move(outcome)); }});
   leases_.erase(it);
 }
 
@@ -292,7 +293,7 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
   worker.link->Send(message);
   lease.told.Clear();
   if (lease.callbacks.leased) {
-    actions.emplace_back(lease_id, lease.callbacks.leased);
+    actions.push_back({lease_id, IsBackground(lease), lease.callbacks.leased});
   }
 }
 

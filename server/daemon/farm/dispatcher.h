@@ -73,7 +73,8 @@ struct DispatcherOptions {
   // Must outlive the dispatcher; null: nothing is quarantined.
   Quarantine* quarantine = nullptr;
   HoldLimits holds;
-  // One that takes longer lends its slot (server/long_lease.h).
+  // One that takes longer lends its slot (server/long_lease.h); infinite: none
+  // does, of class BATCH neither.
   absl::Duration long_lease = kLongLease;
   // Until a cancelled lease's slot is used again without an answer.
   absl::Duration cancel_grace = absl::Seconds(3);
@@ -145,7 +146,16 @@ class Dispatcher : public LeaseSource {
     absl::Duration progressed = -absl::InfiniteDuration();
   };
   // What is to be done once the lock is released, each for a lease.
-  using Actions = std::vector<std::pair<uint64_t, std::function<void()>>>;
+  struct Action {
+    uint64_t lease_id = 0;
+    bool background = false;  // Others go before it (action_queue.h).
+    std::function<void()> run;
+  };
+  using Actions = std::vector<Action>;
+
+  static bool IsBackground(const Lease& lease) {
+    return lease.request.owner.job_class == v1::BATCH;
+  }
 
   // Hands `actions` to the threads for them, in the order of the lock; without
   // threads they stay, to be run by RunAll().

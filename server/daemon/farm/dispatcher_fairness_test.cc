@@ -129,6 +129,16 @@ TEST_F(LongLeaseTest, WhoIsShortWaitsASecondForWhoIsLong) {
   EXPECT_NE(Given(2), 0u);
 }
 
+TEST_F(LongLeaseTest, CiDoesNotWaitForBatch) {
+  Connect(2);
+  SubmitMany(9, v1::BATCH, "sweeps", "cell");
+  EXPECT_NE(Given(1), 0u);
+  const uint64_t check = Submit(v1::CI, "ci", "check", "check_fit");
+  EXPECT_EQ(Given(2), check);
+  Submit(v1::CI, "ci", "other", "check_fit");
+  EXPECT_EQ(Given(3), 0u);  // Two slots lend one.
+}
+
 // What is reserved for INTERACTIVE is no reason to lend nothing.
 TEST_F(LongLeaseTest, CiBorrowsAfterInteractive) {
   Connect(1);

@@ -89,9 +89,9 @@ void Dispatcher::OnProgress(const ConnectedWorker& worker,
   lease.progressed = now;
   v1::StageProgress value = progress.progress();
   value.set_unit(SanitizeText(value.unit(), kMaxUnitBytes));
-  actions.emplace_back(progress.lease_id(),
-                       [callback = lease.callbacks.progress,
-                        value = std::move(value)] { callback(value); });
+  actions.push_back({progress.lease_id(), IsBackground(lease),
+                     [callback = lease.callbacks.progress,
+                      value = std::move(value)] { callback(value); }});
 }
 
 void Dispatcher::OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
@@ -132,10 +132,10 @@ void Dispatcher::OnResult(uint64_t worker_id, v1::WorkerMessage::Result result,
       result.next_size() > 0) {
     // Shared, as what is posted must be copyable.
     auto sent = std::make_shared<v1::WorkerMessage::Result>(std::move(result));
-    actions.emplace_back(lease_id,
-                         [this, worker_id, sent = std::move(sent), outcome] {
-                           TakeResult(worker_id, std::move(*sent), outcome);
-                         });
+    actions.push_back({lease_id, IsBackground(lease),
+                       [this, worker_id, sent = std::move(sent), outcome] {
+                         TakeResult(worker_id, std::move(*sent), outcome);
+                       }});
     return;
   }
   outcome.result = std::move(*result.mutable_result());
@@ -255,10 +255,11 @@ void Dispatcher::Follow(uint64_t lease_id, const RetryRecord::Verdict& verdict,
       resting_[lease_id] = clock_.Monotonic() + verdict.wait;
       lease.told = NoRoom(verdict.wait, why);
       lease.told_at = clock_.Monotonic();
-      actions.emplace_back(
-          lease_id, [waiting = lease.callbacks.waiting, told = lease.told] {
-            if (waiting) waiting(told);
-          });
+      actions.push_back(
+          {lease_id, IsBackground(lease),
+           [waiting = lease.callbacks.waiting, told = lease.told] {
+             if (waiting) waiting(told);
+           }});
       return;
     case RetryRecord::Verdict::kQuarantine:
       if (options_.quarantine != nullptr && !lease.request.key.empty()) {
@@ -266,9 +267,11 @@ void Dispatcher::Follow(uint64_t lease_id, const RetryRecord::Verdict& verdict,
             Quarantined(lease.request, verdict.failures, why, clock_.Now());
         const absl::Status told = Quarantine::NotTried(stage);
         // On the disk before anybody hears of it.
-        actions.emplace_back(
-            lease_id, [quarantine = options_.quarantine,
-                       stage = std::move(stage)] { quarantine->Add(stage); });
+        actions.push_back(
+            {lease_id, IsBackground(lease),
+             [quarantine = options_.quarantine, stage = std::move(stage)] {
+               quarantine->Add(stage);
+             }});
         Complete(lease_id, told, actions);
         return;
       }

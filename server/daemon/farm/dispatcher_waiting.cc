@@ -80,9 +80,10 @@ void Dispatcher::Complain(Actions& actions) {
     }
     lease.told = why;
     lease.told_at = now;
-    actions.emplace_back(lease_id, [waiting = lease.callbacks.waiting, why] {
-      if (waiting) waiting(why);
-    });
+    actions.push_back({lease_id, IsBackground(lease),
+                       [waiting = lease.callbacks.waiting, why] {
+                         if (waiting) waiting(why);
+                       }});
   }
 }
 

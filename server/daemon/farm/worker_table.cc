@@ -32,9 +32,9 @@ int ConnectedWorker::free_slots(v1::JobClass job_class,
 
 int ConnectedWorker::lent_slots(absl::Duration long_lease,
                                 absl::Duration now) const {
-  if (spare_slots == 0) return 0;
+  if (spare_slots == 0 || long_lease == absl::InfiniteDuration()) return 0;
   const auto is_long = [&](const auto& lease) {
-    return now - lease.second.since >= long_lease;
+    return lease.second.background || now - lease.second.since >= long_lease;
   };
   const auto num_long = std::count_if(leases.begin(), leases.end(), is_long);
   return std::min(
@@ -138,7 +138,7 @@ void WorkerTable::Give(uint64_t id, uint64_t lease_id, uint64_t token,
                      worker.free_slots(wish.job_class, long_lease_, now), now);
   // Silence counts from here: an idle worker need not have spoken for long.
   if (worker.leases.empty()) worker.last_heard = now;
-  worker.leases[lease_id] = {token, now};
+  worker.leases[lease_id] = {token, now, wish.job_class == v1::BATCH};
   if (!wish.alone) return;
   worker.alone_with = lease_id;
   apart_[lease_id] = id;

@@ -43,6 +43,7 @@ struct ConnectedWorker {
   struct Lease {
     uint64_t token = 0;
     absl::Duration since;
+    bool background = false;  // Of class BATCH when it was given.
   };
   std::map<uint64_t, Lease> leases;  // By id.
   // Kept free of others for, or held alone by, this lease; 0: none.
@@ -52,7 +53,8 @@ struct ConnectedWorker {
   int free_slots(v1::JobClass job_class, absl::Duration long_lease,
                  absl::Duration now) const;
   // Beyond the window (server/long_lease.h), by at most half of it: as many as
-  // it has leases since `long_lease` or longer.
+  // it has leases of class BATCH, whose processes give way to others, or since
+  // `long_lease` or longer.
   int lent_slots(absl::Duration long_lease, absl::Duration now) const;
   int used_slots() const {
     return static_cast<int>(leases.size() + draining.size());

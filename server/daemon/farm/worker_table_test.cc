@@ -66,6 +66,16 @@ TEST_F(WorkerTableTest, LongLeasesLendTheirSlots) {
   EXPECT_EQ(Next(), 1u);
 }
 
+// Their processes give way to others, so they may last long.
+TEST_F(WorkerTableTest, BatchLeasesLendTheirSlotsAtOnce) {
+  Add(1, 4);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Next({.job_class = v1::BATCH}), 1u);
+  EXPECT_EQ(Next({.job_class = v1::CI}), 1u);
+  EXPECT_EQ(Next({.job_class = v1::BATCH}), kNoWorker);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Next({.job_class = v1::CI}), 1u);
+  EXPECT_EQ(Next({.job_class = v1::CI}), kNoWorker);
+}
+
 TEST_F(WorkerTableTest, WhoHasAnsweredNothingIsLentLittle) {
   Add(1, 256);
   int given = 0;

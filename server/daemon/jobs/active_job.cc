@@ -80,7 +80,7 @@ ActiveJob::ActiveJob(const v1::Job& job, const std::string& client,
                                  request_.options().queue_deadline())),
       run_deadline_(DurationOf(request_, &v1::JobOptions::has_run_deadline,
                                request_.options().run_deadline())),
-      executor_(executor),
+      executor_(executor, ClassOf(request_) == v1::BATCH),
       job_(JobHead(job)),
       waits_since_(queued_at_) {
   // There since the job was stored.

@@ -31,10 +31,11 @@ class WatchTurns {
   // turns with them (executor.h). It must outlive this. `events_per_tick`: what
   // may be sent between two calls of Tick(). Each turn counts as `turn_events`,
   // whatever it sends. Events are counted only after they are sent; what
-  // exceeds the limit is taken from that of the next ticks.
+  // exceeds the limit is taken from that of the next ticks. Where there is a
+  // limit, turns are in the background.
   explicit WatchTurns(Executor& executor, int64_t events_per_tick = kUnlimited,
                       int64_t turn_events = 1)
-      : executor_(executor),
+      : executor_(executor, events_per_tick != kUnlimited),
         events_per_tick_(events_per_tick),
         turn_events_(turn_events),
         allowance_(events_per_tick) {}

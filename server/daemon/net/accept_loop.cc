@@ -180,8 +180,12 @@ class AcceptLoopImpl : public AcceptLoop {
                        : look ? kLookEvery
                               : pending.since + options_.greeting_time - now);
     }
-    if (Crowded() || (!CanAccept() && !pending_.empty())) {
-      until = std::min(until, kLookEvery);
+    if (Crowded()) until = std::min(until, kLookEvery);
+    if (now >= accept_again_ && !CanAccept()) {
+      for (const Pending& pending : pending_) {
+        if (pending.greeted) continue;
+        until = std::min(until, pending.since + PatienceWith(pending) - now);
+      }
     }
     // Without a descriptor to be woken by, the end is seen by looking.
     if (wake_ < 0) until = std::min(until, kBackOff);
@@ -195,20 +199,28 @@ class AcceptLoopImpl : public AcceptLoop {
   bool CanAccept() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (clock_.Monotonic() < accept_again_) return false;
     return static_cast<int>(pending_.size()) < options_.limits.max_pending ||
-           LongestSilent() != pending_.end();
+           FirstToGo() != pending_.end();
   }
 
-  std::deque<Pending>::const_iterator LongestSilent() const
+  // Until a newcomer may have its place.
+  absl::Duration PatienceWith(const Pending& pending) const {
+    return pending.partial ? options_.min_rest_time
+                           : options_.min_greeting_time;
+  }
+
+  // Who makes room for a newcomer: who has begun to greet and not gone on, else
+  // who has been silent for longest.
+  std::deque<Pending>::const_iterator FirstToGo() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Duration now = clock_.Monotonic();
+    auto silent = pending_.end();
     // In order of arrival.
-    const auto it =
-        std::find_if(pending_.begin(), pending_.end(),
-                     [](const Pending& pending) { return !pending.greeted; });
-    if (it == pending_.end() || now - it->since < options_.min_greeting_time) {
-      return pending_.end();
+    for (auto it = pending_.begin(); it != pending_.end(); ++it) {
+      if (it->greeted || now - it->since < PatienceWith(*it)) continue;
+      if (it->partial) return it;
+      if (silent == pending_.end()) silent = it;
     }
-    return it;
+    return silent;
   }
 
   void AcceptSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -238,9 +250,9 @@ class AcceptLoopImpl : public AcceptLoop {
       return false;
     }
     if (static_cast<int>(pending_.size()) >= options_.limits.max_pending) {
-      const auto oldest = LongestSilent();
-      CloseSilent(*oldest);
-      pending_.erase(oldest);
+      const auto first = FirstToGo();
+      CloseSilent(*first);
+      pending_.erase(first);
     }
     // Most have said something already.
     pending_.push_back({.descriptor = fd,

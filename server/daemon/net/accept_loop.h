@@ -8,12 +8,12 @@
 // A connection costs gRPC memory and time from the start, and us one
 // descriptor. So it waits here until the greeting of HTTP/2, its preface and
 // SETTINGS, has come (greeting.h), for a bounded time and together with a
-// bounded number of others; beyond that number, the one that has been silent
-// for longest makes room. Connections alive at once are bounded, and those from
-// one TCP address to a part of that; who comes later waits, or is told why not
-// by a GOAWAY. Descriptors for all of this are set aside (descriptor_limit.h),
-// and if they run out all the same, accepting goes on as soon as there are
-// some.
+// bounded number of others; beyond that number, one that has begun to greet and
+// not gone on makes room, or else the one that has been silent for longest.
+// Connections alive at once are bounded, and those from one TCP address to a
+// part of that; who comes later waits, or is told why not by a GOAWAY.
+// Descriptors for all of this are set aside (descriptor_limit.h), and if they
+// run out all the same, accepting goes on as soon as there are some.
 
 #include <cstdint>
 #include <functional>
@@ -36,6 +36,9 @@ struct AcceptOptions {
   absl::Duration greeting_time = absl::Seconds(10);
   // A silent connection is not closed for a newcomer before that.
   absl::Duration min_greeting_time = absl::Milliseconds(50);
+  // The same for one that has sent a part of the greeting: clients send it at
+  // once.
+  absl::Duration min_rest_time = absl::Milliseconds(10);
 };
 
 struct AcceptCounts {

@@ -146,6 +146,22 @@ TEST_F(AcceptLoopTest, ACrowdOfSilentOnesKeepsNobodyOut) {
   EXPECT_LE(loop_->Counts().pending, kFew.max_pending);
 }
 
+// Clients send the greeting at once; who is silent may be about to.
+TEST_F(AcceptLoopTest, WhoStopsHalfwayGivesWayBeforeWhoIsSilent) {
+  Start({.limits = kFew,
+         .min_greeting_time = absl::Seconds(9),
+         .min_rest_time = absl::Milliseconds(1)},
+        "127.0.0.1:0");
+  TestSocket silent(address_);
+  std::vector<TestSocket> crowd;
+  for (int i = 0; i < 100; ++i) crowd.push_back(Client("PRI * HTTP"));
+  TestSocket honest = Client();
+  EXPECT_TRUE(honest.Hears());
+  EXPECT_LE(loop_->Counts().pending, kFew.max_pending);
+  EXPECT_TRUE(silent.Send(kHttp2));
+  EXPECT_TRUE(silent.Hears());
+}
+
 TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
   Start({.limits = kFew}, "127.0.0.1:0");
   std::vector<TestSocket> clients;

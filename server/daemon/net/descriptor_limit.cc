@@ -13,12 +13,16 @@ constexpr rlim_t kEnoughDescriptors = 65'536;
 constexpr int64_t kOwnDescriptors = 64;
 constexpr int64_t kMinConnections = 8;
 
-ConnectionLimits Limits(int64_t connections) {
+// Connections that have not greeted yet cost a descriptor and nothing else. The
+// more there may be, the longer it takes silent ones to keep others waiting.
+constexpr int64_t kMaxPending = 512;
+
+// `pending`: beside the connections.
+ConnectionLimits Limits(int64_t connections, int64_t pending) {
   ConnectionLimits limits;
   limits.max_connections = static_cast<int>(connections);
   limits.max_per_peer = static_cast<int>(connections - connections / 4);
-  limits.max_pending =
-      static_cast<int>(std::clamp<int64_t>(connections / 3, 8, 512));
+  limits.max_pending = static_cast<int>(std::max<int64_t>(pending, 8));
   return limits;
 }
 
@@ -49,7 +53,11 @@ ConnectionBudget ShareConnections(int max_connections, int64_t descriptors) {
       kMinConnections,
       std::min<int64_t>(max_connections, (descriptors - kOwnDescriptors) / 2));
   const int64_t workers = all / 4;
-  return {.clients = Limits(all - workers), .workers = Limits(workers)};
+  // A third of all descriptors is for the rest.
+  const int64_t pending =
+      std::clamp<int64_t>(descriptors * 2 / 3 - all, 0, kMaxPending);
+  return {.clients = Limits(all - workers, pending - pending / 4),
+          .workers = Limits(workers, pending / 4)};
 }
 
 }  // namespace edgekiln::server

@@ -28,7 +28,8 @@ struct ConnectionBudget {
 };
 
 // Shares `max_connections` out. Where `descriptors` are few there are less:
-// at least half of them stay for databases, blobs, uploads and gRPC itself.
+// half of them at most, and a third stays for databases, blobs, uploads and
+// gRPC itself.
 ConnectionBudget ShareConnections(int max_connections, int64_t descriptors);
 
 }  // namespace edgekiln::server

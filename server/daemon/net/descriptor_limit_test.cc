@@ -47,5 +47,19 @@ TEST(DescriptorLimitTest, ConnectionsLeaveDescriptorsForTheRest) {
   }
 }
 
+// Those of workers and of clients are set aside from each other as well.
+TEST(DescriptorLimitTest, ConnectionsThatHaveNotGreetedHaveWhatIsLeft) {
+  const struct {
+    int64_t descriptors;
+    int clients;
+    int workers;
+  } kCases[] = {{65'536, 384, 128}, {1024, 152, 50}, {10, 8, 8}};
+  for (const auto& c : kCases) {
+    const ConnectionBudget budget = ShareConnections(512, c.descriptors);
+    EXPECT_EQ(budget.clients.max_pending, c.clients) << c.descriptors;
+    EXPECT_EQ(budget.workers.max_pending, c.workers) << c.descriptors;
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::server
