@@ -1,7 +1,6 @@
 #include "cache/disk_blob_store.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "base/sized_lru.h"
 #include "base/status_macros.h"
 #include "cache/set_aside.h"
+#include "cache/shard_flags.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -215,12 +215,18 @@ class DiskBlobStore : public BlobStore {
   // Gives the file at `path`, which holds the blob, its name.
   absl::Status Place(const Digest& digest, const std::string& path, bool sync) {
     const std::string target = PathOf(digest);
+    std::atomic<bool>& shard_exists = shard_exists_.Of(digest.hash);
+    if (!shard_exists) {
+      // Where it fails, so does renaming.
+      files_.CreateDirectories(ParentPath(target)).IgnoreError();
+      shard_exists = true;
+    }
     absl::Status renamed = files_.Rename(path, target);
     if (!renamed.ok()) {
-      // The first blob of its shard, or something strange is in its place.
+      // Somebody has removed the shard, or something strange is in its place.
       const absl::StatusOr<FileInfo> strange = files_.Stat(target);
       if (strange.ok() && strange->is_directory) Discard(files_, target);
-      ShardIsDurable(digest) = false;
+      shard_is_durable_.Of(digest.hash) = false;
       EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(target)));
       renamed = files_.Rename(path, target);
     }
@@ -240,7 +246,7 @@ class DiskBlobStore : public BlobStore {
   // Of a file whose contents are durable.
   absl::Status SyncName(const Digest& digest, const FileInfo& info) {
     EK_RETURN_IF_ERROR(files_.SyncDirectory(ParentPath(PathOf(digest))));
-    std::atomic<bool>& shard_is_durable = ShardIsDurable(digest);
+    std::atomic<bool>& shard_is_durable = shard_is_durable_.Of(digest.hash);
     if (!shard_is_durable) {
       EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
       shard_is_durable = true;
@@ -385,21 +391,13 @@ class DiskBlobStore : public BlobStore {
     Discard(files_, PathOf(digest));
   }
 
-  // The name of the folder that the blob is in, in this process.
-  std::atomic<bool>& ShardIsDurable(const Digest& digest) {
-    const auto value = [](char digit) {
-      return digit <= '9' ? digit - '0' : digit - 'a' + 10;
-    };
-    return shard_is_durable_[16 * value(digest.hash[0]) +
-                             value(digest.hash[1])];
-  }
-
   FileSystem& files_;
   const std::string root_;
   const std::string tmp_;
   Evictor* const evictor_;  // Null: nothing is ever evicted.
   std::atomic<int64_t> next_{0};
-  std::array<std::atomic<bool>, 256> shard_is_durable_{};
+  ShardFlags shard_exists_;      // May be gone again.
+  ShardFlags shard_is_durable_;  // Its name is.
   Mutex mutex_;
   CondVar looked_;
   std::map<LookKey, std::shared_ptr<Look>> looks_ ABSL_GUARDED_BY(mutex_);

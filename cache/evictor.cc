@@ -54,11 +54,14 @@ bool Evictor::Used(const std::string& path, FileInfo& info) {
 }
 
 void Evictor::Added(int64_t size_bytes) {
+  bool passes_limit = false;
   {
     MutexLock lock(mutex_);
+    const int64_t before = bytes_;
     bytes_ += OnDisk(size_bytes);
+    passes_limit = before <= wake_above_ && bytes_ > wake_above_;
   }
-  changed_.NotifyAll();
+  if (passes_limit) changed_.NotifyAll();
 }
 
 absl::Status Evictor::Visit(const EvictorOptions& options,
@@ -152,6 +155,10 @@ void Evictor::Start(
     std::function<void(const absl::StatusOr<Evicted>&)> report) {
   options_ = std::move(options);
   report_ = std::move(report);
+  if (!options_.on_demand) {
+    MutexLock lock(mutex_);
+    wake_above_ = options_.limit_bytes;
+  }
   thread_ = std::thread([this] { Loop(); });
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -105,6 +106,9 @@ class Evictor {
   CondVar changed_;
   // What Run() saw, and Added().
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The thread looks again once there are more bytes.
+  int64_t wake_above_ ABSL_GUARDED_BY(mutex_) =
+      std::numeric_limits<int64_t>::max();
   bool counted_ ABSL_GUARDED_BY(mutex_) = false;  // Whether Run() has seen all.
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;    // To count (again).
   absl::Duration counted_at_ ABSL_GUARDED_BY(mutex_);

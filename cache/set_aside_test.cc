@@ -123,6 +123,25 @@ TEST_F(StrangeStateTest, ACorruptBlobIsTakenAgain) {
   EXPECT_EQ(*store->Get(digest), "abc");
 }
 
+// Folders that somebody removes while the stores run are made again.
+TEST_F(StrangeStateTest, ARemovedFolderIsMadeAgain) {
+  const Digest digest = DigestOf("abc");
+  const std::string key(64, 'a');
+  const auto blobs = Open();
+  auto results = OpenDiskStageResultStore(*files_, root_ + "/results", *blobs);
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(blobs->Put(digest, "abc").ok());
+    EXPECT_EQ(*blobs->Get(digest), "abc");
+    ASSERT_TRUE((*results)->Put(key, v1::StageResult()).ok());
+    EXPECT_TRUE((*results)->Get(key).ok());
+    EXPECT_EQ(fs::remove_all(fs::path(PathOf(digest)).parent_path()), 2u);
+    EXPECT_EQ(fs::remove_all(root_ + "/results/aa"), 2u);
+    EXPECT_FALSE(*blobs->Contains(digest));
+    EXPECT_TRUE(absl::IsNotFound((*results)->Get(key).status()));
+  }
+}
+
 TEST_F(StrangeStateTest, StoresOpenOnStrangeThings) {
   const Digest digest = DigestOf("abc");
   for (const char* name : {"blobs", "results", "uploads"}) {

@@ -1,6 +1,7 @@
 #include "cache/stage_result_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/sized_lru.h"
 #include "base/status_macros.h"
 #include "cache/set_aside.h"
+#include "cache/shard_flags.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -25,6 +27,8 @@ constexpr int64_t kMaxFileBytes = 64 << 20;
 // Of results that are kept in memory, and what one takes beside its own.
 constexpr int64_t kMaxKnownBytes = 32 << 20;
 constexpr int64_t kKnownBytes = 512;
+// Size of a result in memory, as a multiple of that of its file.
+constexpr int64_t kSpread = 4;
 
 absl::Status ResultMissing(const std::string& key) {
   return absl::NotFoundError(absl::StrCat("no result for stage key ", key));
@@ -70,6 +74,7 @@ class DiskStageResultStore : public StageResultStore {
     EK_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
     // Before it is read: what changes while it is has another time.
     absl::StatusOr<FileInfo> info = files_.Stat(path);
+    if (absl::IsNotFound(info.status())) return ResultMissing(key);
     absl::StatusOr<std::string> file = files_.Read(path, kMaxFileBytes);
     if (absl::IsNotFound(file.status())) return ResultMissing(key);
     absl::string_view payload;
@@ -87,7 +92,8 @@ class DiskStageResultStore : public StageResultStore {
     // What is in memory is good, also if the file has just gone.
     if (info.ok()) {
       if (evictor_ != nullptr) evictor_->Used(path, *info);
-      Keep(key, *info, result);
+      Keep(key, *info,
+           std::make_shared<const absl::StatusOr<v1::StageResult>>(result));
     }
     return result;
   }
@@ -110,18 +116,23 @@ class DiskStageResultStore : public StageResultStore {
     return known->result;
   }
 
-  absl::Status Put(const std::string& key,
-                   const v1::StageResult& result) override {
+  absl::Status Put(const std::string& key, SharedStageResult result) override {
     EK_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
-    const std::string payload = result.SerializeAsString();
+    const std::string payload = (*result)->SerializeAsString();
     const std::string file =
         absl::StrCat(kMagic, HashOf(key, payload), payload);
     if (evictor_ != nullptr) {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }
+    std::atomic<bool>& shard_exists = shard_exists_.Of(key);
+    if (!shard_exists) {
+      // Where it fails, so does writing.
+      files_.CreateDirectories(ParentPath(path)).IgnoreError();
+      shard_exists = true;
+    }
     absl::Status written = WriteBuffered(files_, path, file);
     if (!written.ok() && !absl::IsResourceExhausted(written)) {
-      // The first result of its shard, or something strange is in its place.
+      // Somebody has removed the shard, or something strange is in its place.
       const absl::StatusOr<FileInfo> strange = files_.Stat(path);
       if (strange.ok() && strange->is_directory) Discard(files_, path);
       EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
@@ -129,7 +140,7 @@ class DiskStageResultStore : public StageResultStore {
     }
     EK_RETURN_IF_ERROR(written);
     const absl::StatusOr<FileInfo> info = files_.Stat(path);
-    if (info.ok()) Keep(key, *info, result);
+    if (info.ok()) Keep(key, *info, std::move(result));
     return absl::OkStatus();
   }
 
@@ -154,20 +165,17 @@ class DiskStageResultStore : public StageResultStore {
   void Touch(const std::string& key, const Known& known, const FileInfo& info) {
     auto touched = std::make_shared<Known>(known);
     touched->modified = info.modified;
-    const int64_t bytes =
-        static_cast<int64_t>((*known.result)->SpaceUsedLong()) + kKnownBytes;
+    const int64_t bytes = kSpread * info.size_bytes + kKnownBytes;
     MutexLock lock(mutex_);
     known_.Erase(key);
     known_.Put(key, std::move(touched), bytes);
   }
 
   void Keep(const std::string& key, const FileInfo& info,
-            const v1::StageResult& result) {
-    const Known known{
-        .result =
-            std::make_shared<const absl::StatusOr<v1::StageResult>>(result),
-        .modified = info.modified,
-        .size_bytes = info.size_bytes};
+            SharedStageResult result) {
+    const Known known{.result = std::move(result),
+                      .modified = info.modified,
+                      .size_bytes = info.size_bytes};
     Touch(key, known, info);
   }
 
@@ -213,6 +221,7 @@ class DiskStageResultStore : public StageResultStore {
   const std::string root_;
   BlobStore& blobs_;
   Evictor* const evictor_;
+  ShardFlags shard_exists_;  // May be gone again.
   Mutex mutex_;
   SizedLru<std::string, std::shared_ptr<const Known>> known_
       ABSL_GUARDED_BY(mutex_){kMaxKnownBytes};

@@ -33,8 +33,13 @@ class StageResultStore {
   virtual SharedStageResult Recall(const std::string& key) = 0;
   // Replaces what is there. Its output blobs must be stored already. Not
   // durable: a power failure may lose it, and it is computed again.
+  // `result` is OK.
   virtual absl::Status Put(const std::string& key,
-                           const v1::StageResult& result) = 0;
+                           SharedStageResult result) = 0;
+  absl::Status Put(const std::string& key, const v1::StageResult& result) {
+    return Put(key,
+               std::make_shared<const absl::StatusOr<v1::StageResult>>(result));
+  }
   // As BlobStore::HalveMemory().
   virtual void HalveMemory() = 0;
 };

@@ -68,19 +68,24 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
   return recipes;
 }
 
-// Of the file at this position of BuiltinFiles(); parsed when first asked for.
-const absl::StatusOr<v1::TargetDescriptor>& DescriptorOfFile(size_t index) {
-  struct Parsed {
-    std::once_flag once;
-    absl::StatusOr<v1::TargetDescriptor> descriptor;
-  };
-  static const std::unique_ptr<Parsed[]>& all =
-      *new std::unique_ptr<Parsed[]>(new Parsed[BuiltinFiles().size()]);
-  Parsed& parsed = all[index];
+struct ParsedFile {
+  std::once_flag once;
+  absl::StatusOr<v1::TargetDescriptor> descriptor;
+  v1::TargetDescriptor without_presets;
+};
+
+// The file at this position of BuiltinFiles(); parsed when first asked for.
+const ParsedFile& FileAt(size_t index) {
+  static const std::unique_ptr<ParsedFile[]>& all =
+      *new std::unique_ptr<ParsedFile[]>(new ParsedFile[BuiltinFiles().size()]);
+  ParsedFile& parsed = all[index];
   std::call_once(parsed.once, [&] {
     parsed.descriptor = ParseDescriptor(BuiltinFiles()[index].text);
+    if (!parsed.descriptor.ok()) return;
+    parsed.without_presets = *parsed.descriptor;
+    parsed.without_presets.clear_presets();
   });
-  return parsed.descriptor;
+  return parsed;
 }
 
 // What its text says besides the file's.
@@ -95,7 +100,7 @@ std::vector<BuiltinTarget> ReadBuiltinTargets() {
   std::vector<BuiltinTarget> targets;
   for (size_t i = 0; i < BuiltinFiles().size(); ++i) {
     const auto& [file, text] = BuiltinFiles()[i];
-    const auto& descriptor = DescriptorOfFile(i);
+    const auto& descriptor = FileAt(i).descriptor;
     // Compiled in; target_test parses every one of them.
     if (!descriptor.ok()) continue;
     const std::vector<BuiltinRecipe> recipes = RecipesOf(*descriptor, targets);
@@ -135,14 +140,14 @@ std::optional<BuiltinDescriptor> FindBuiltinDescriptor(absl::string_view name) {
   for (size_t i = 0; i < BuiltinFiles().size(); ++i) {
     const auto& [file, text] = BuiltinFiles()[i];
     if (!absl::StrContains(text, quoted)) continue;
-    const auto& descriptor = DescriptorOfFile(i);
+    const auto& [once, descriptor, chip] = FileAt(i);
     if (!descriptor.ok()) continue;
     if (descriptor->name() == name) {
-      return BuiltinDescriptor{*descriptor, std::string(file)};
+      return BuiltinDescriptor{chip, std::string(file)};
     }
     for (const v1::Preset& preset : descriptor->presets()) {
       if (preset.name() != name) continue;
-      BuiltinDescriptor found = {*descriptor, std::string(file)};
+      BuiltinDescriptor found = {chip, std::string(file)};
       MakePreset(preset, found.descriptor);
       return found;
     }

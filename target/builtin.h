@@ -40,7 +40,8 @@ struct BuiltinTarget {
 // first call takes milliseconds.
 const std::vector<BuiltinTarget>& BuiltinTargets();
 
-// What ParseDescriptor() makes of the text of the one with this name.
+// What ParseDescriptor() makes of the text of the one with this name, without
+// its presets: these are chips of their own.
 struct BuiltinDescriptor {
   v1::TargetDescriptor descriptor;
   std::string file;  // As of BuiltinTarget.

@@ -1,8 +1,11 @@
 #include "target/command_timing.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 
@@ -11,20 +14,29 @@ namespace edgekiln::target {
 absl::StatusOr<CommandTiming> CommandTiming::Create(
     const v1::Machine& machine, const v1::Machine::Engine& engine) {
   std::vector<Constant> constants;
+  constants.reserve(static_cast<size_t>(machine.parameters_size()));
   for (const v1::Setting& setting : machine.parameters()) {
     constants.push_back({setting.name(), setting.value()});
   }
   std::vector<std::string> variables;
+  variables.reserve(static_cast<size_t>(engine.isa().registers_size()));
   for (const v1::RegisterDescriptor& reg : engine.isa().registers()) {
     variables.push_back(reg.name());
   }
   CommandTiming timing;
+  // Most commands of a kind have the same expressions.
+  std::vector<absl::string_view> compiled;  // Of timing.expressions_.
+  absl::string_view last_issue;
   for (const v1::CommandDescriptor& command : engine.isa().commands()) {
     const std::string where = absl::StrCat("command ", command.mnemonic());
-    EK_ASSIGN_OR_RETURN(
-        const int64_t issue,
-        EvaluateConstant(command.issue_cycles_expr(), constants),
-        absl::StrCat(where, ": issue_cycles_expr"));
+    int64_t issue = 0;
+    if (!timing.issue_.empty() && command.issue_cycles_expr() == last_issue) {
+      issue = timing.issue_.back();
+    } else {
+      last_issue = command.issue_cycles_expr();
+      EK_ASSIGN_OR_RETURN(issue, EvaluateConstant(last_issue, constants),
+                          absl::StrCat(where, ": issue_cycles_expr"));
+    }
     if (issue < 1 || issue > kMaxIssueCycles) {
       return MakeError(
           absl::StatusCode::kInvalidArgument,
@@ -36,14 +48,18 @@ absl::StatusOr<CommandTiming> CommandTiming::Create(
     }
     timing.mnemonics_.push_back(command.mnemonic());
     timing.issue_.push_back(issue);
-    Expression occupancy;
+    absl::string_view text = "0";
     if (command.unit() != v1::CONTROL_UNIT) {
-      EK_ASSIGN_OR_RETURN(occupancy,
-                          Expression::Compile(command.occupancy_cycles_expr(),
-                                              constants, variables),
-                          absl::StrCat(where, ": occupancy_cycles_expr"));
+      text = command.occupancy_cycles_expr();
     }
-    timing.occupancy_.push_back(std::move(occupancy));
+    const auto known = std::find(compiled.begin(), compiled.end(), text);
+    timing.occupancy_.push_back(static_cast<size_t>(known - compiled.begin()));
+    if (known != compiled.end()) continue;
+    EK_ASSIGN_OR_RETURN(Expression occupancy,
+                        Expression::Compile(text, constants, variables),
+                        absl::StrCat(where, ": occupancy_cycles_expr"));
+    compiled.push_back(text);
+    timing.expressions_.push_back(std::move(occupancy));
   }
   return timing;
 }
@@ -51,7 +67,8 @@ absl::StatusOr<CommandTiming> CommandTiming::Create(
 absl::StatusOr<int64_t> CommandTiming::OccupancyCycles(
     int32_t command, absl::Span<const int64_t> registers) const {
   EK_ASSIGN_OR_RETURN(
-      const int64_t cycles, occupancy_[command].Evaluate(registers),
+      const int64_t cycles,
+      expressions_[occupancy_[command]].Evaluate(registers),
       absl::StrCat("command ", mnemonics_[command], ": occupancy_cycles_expr"));
   if (cycles >= 1 && cycles <= kMaxCommandCycles) return cycles;
   return MakeError(

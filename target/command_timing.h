@@ -4,6 +4,7 @@
 // What a command costs: the timing expressions of an instruction set, compiled
 // once for one machine. Used by the simulator and by the compiler's prediction.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ class CommandTiming {
 
   // Positions of the registers that OccupancyCycles() looks at.
   std::vector<int32_t> RegistersOfOccupancy(int32_t command) const {
-    return occupancy_[command].UsedVariables();
+    return expressions_[occupancy_[command]].UsedVariables();
   }
 
   // Cycles of its unit, 1 to kMaxCommandCycles, given the value of every
@@ -46,7 +47,8 @@ class CommandTiming {
  private:
   std::vector<std::string> mnemonics_;
   std::vector<int64_t> issue_;
-  std::vector<Expression> occupancy_;
+  std::vector<size_t> occupancy_;  // Position in expressions_.
+  std::vector<Expression> expressions_;
 };
 
 }  // namespace edgekiln::target

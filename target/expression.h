@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -102,6 +103,11 @@ class Expression {
     int32_t operand[3] = {-1, -1, -1};  // Earlier nodes.
     int64_t value = 0;                  // Literal, slot, or depth of a sum.
   };
+
+  Expression(std::vector<Node> nodes, std::string text, bool uses_variables)
+      : nodes_(std::move(nodes)),
+        text_(std::move(text)),
+        uses_variables_(uses_variables) {}
 
   bool AppendCalls(int32_t index, absl::Span<const std::string> variables,
                    std::string* out) const;

@@ -20,15 +20,12 @@ struct Function {
 constexpr Function kFunctions[] = {
     {"ceildiv", 2}, {"floordiv", 2}, {"min", 2}, {"max", 2}, {"select", 3}};
 
-// Of an expression; more cost another allocation.
-constexpr size_t kUsualNodes = 32;
-
 bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
 }  // namespace
 
-absl::StatusOr<Expression> ExpressionParser::Parse() {
+absl::Status ExpressionParser::ParseAll() {
   if (text_.size() > kMaxExpressionBytes) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.reason = "EXPRESSION_INVALID",
@@ -36,18 +33,20 @@ absl::StatusOr<Expression> ExpressionParser::Parse() {
                       .limit = absl::StrCat(kMaxExpressionBytes, " bytes"),
                       .need = absl::StrCat(text_.size(), " bytes")});
   }
-  out_.nodes_.clear();
-  out_.nodes_.reserve(kUsualNodes);
-  depth_.reserve(kUsualNodes);
-  EK_RETURN_IF_ERROR(ParseComparison().status());
+  if (ParseComparison() == kFailed) return error_;
   SkipSpace();
-  if (at_ < text_.size()) return Error(column(), "unexpected character");
-  out_.text_ = std::string(text_);
-  return std::move(out_);
+  if (at_ < text_.size()) Error(column(), "unexpected character");
+  return error_;
+}
+
+absl::StatusOr<Expression> ExpressionParser::Parse() {
+  EK_RETURN_IF_ERROR(ParseAll());
+  return Expression({nodes_.begin(), nodes_.end()}, std::string(text_),
+                    uses_variables_);
 }
 
 absl::StatusOr<std::string> ExpressionParser::ParseAndReplace() {
-  EK_RETURN_IF_ERROR(Parse().status());
+  EK_RETURN_IF_ERROR(ParseAll());
   absl::StrAppend(&replaced_, text_.substr(copied_));
   return std::move(replaced_);
 }
@@ -63,13 +62,15 @@ ExpressionParser::Result ExpressionParser::ParseComparison() {
       {"==", Kind::kEqual, false},     {"!=", Kind::kNotEqual, false},
       {"<=", Kind::kLessEqual, false}, {">=", Kind::kLessEqual, true},
       {"<", Kind::kLess, false},       {">", Kind::kLess, true}};
-  EK_ASSIGN_OR_RETURN(const int32_t left, ParseSum());
+  const int32_t left = ParseSum();
+  if (left == kFailed) return kFailed;
   const char next = Peek();
   if (next != '=' && next != '!' && next != '<' && next != '>') return left;
   const int32_t at = column();
   for (const Comparison& comparison : kComparisons) {
     if (!Accept(comparison.token)) continue;
-    EK_ASSIGN_OR_RETURN(const int32_t right, ParseSum());
+    const int32_t right = ParseSum();
+    if (right == kFailed) return kFailed;
     if (comparison.swapped) {
       return AddNode(comparison.kind, at, 0, {right, left});
     }
@@ -79,27 +80,32 @@ ExpressionParser::Result ExpressionParser::ParseComparison() {
 }
 
 ExpressionParser::Result ExpressionParser::ParseSum() {
-  EK_ASSIGN_OR_RETURN(int32_t left, ParseProduct());
+  int32_t left = ParseProduct();
+  if (left == kFailed) return kFailed;
   while (true) {
     const char next = Peek();
     if (next != '+' && next != '-') return left;
     const int32_t at = column();
     const bool add = next == '+';
     ++at_;
-    EK_ASSIGN_OR_RETURN(const int32_t right, ParseProduct());
-    EK_ASSIGN_OR_RETURN(
-        left, AddNode(add ? Kind::kAdd : Kind::kSub, at, 0, {left, right}));
+    const int32_t right = ParseProduct();
+    if (right == kFailed) return kFailed;
+    left = AddNode(add ? Kind::kAdd : Kind::kSub, at, 0, {left, right});
+    if (left == kFailed) return kFailed;
   }
 }
 
 ExpressionParser::Result ExpressionParser::ParseProduct() {
-  EK_ASSIGN_OR_RETURN(int32_t left, ParseUnary());
+  int32_t left = ParseUnary();
+  if (left == kFailed) return kFailed;
   while (true) {
     if (Peek() != '*') return left;
     const int32_t at = column();
     ++at_;
-    EK_ASSIGN_OR_RETURN(const int32_t right, ParseUnary());
-    EK_ASSIGN_OR_RETURN(left, AddNode(Kind::kMul, at, 0, {left, right}));
+    const int32_t right = ParseUnary();
+    if (right == kFailed) return kFailed;
+    left = AddNode(Kind::kMul, at, 0, {left, right});
+    if (left == kFailed) return kFailed;
   }
 }
 
@@ -109,11 +115,11 @@ ExpressionParser::Result ExpressionParser::ParseUnary() {
   // Every way to nest passes here.
   if (nesting_ >= kMaxExpressionDepth) return Error(at, "nested too deeply");
   ++nesting_;
-  Result result = 0;
+  Result result = kFailed;
   if (next == '-') {
     ++at_;
     result = ParseUnary();
-    if (result.ok()) result = AddNode(Kind::kNegate, at, 0, {*result});
+    if (result != kFailed) result = AddNode(Kind::kNegate, at, 0, {result});
   } else {
     result = ParsePrimary();
   }
@@ -123,9 +129,10 @@ ExpressionParser::Result ExpressionParser::ParseUnary() {
 
 ExpressionParser::Result ExpressionParser::ParsePrimary() {
   if (at_ >= text_.size()) return Error(column(), "unexpected end");
-  if (Accept("(")) {
-    EK_ASSIGN_OR_RETURN(const int32_t inner, ParseComparison());
-    EK_RETURN_IF_ERROR(Expect(")"));
+  if (Accept('(')) {
+    const int32_t inner = ParseComparison();
+    if (inner == kFailed) return kFailed;
+    if (!Expect(')')) return kFailed;
     return inner;
   }
   if (absl::ascii_isdigit(text_[at_])) return ParseLiteral();
@@ -162,12 +169,13 @@ ExpressionParser::Result ExpressionParser::ParseCall(absl::string_view function,
   for (size_t f = 0; f < std::size(kFunctions); ++f) {
     if (kFunctions[f].name != function) continue;
     int32_t operands[3] = {-1, -1, -1};
-    EK_RETURN_IF_ERROR(Expect("("));
+    if (!Expect('(')) return kFailed;
     for (int i = 0; i < kFunctions[f].arity; ++i) {
-      if (i > 0) EK_RETURN_IF_ERROR(Expect(","));
-      EK_ASSIGN_OR_RETURN(operands[i], ParseComparison());
+      if (i > 0 && !Expect(',')) return kFailed;
+      operands[i] = ParseComparison();
+      if (operands[i] == kFailed) return kFailed;
     }
-    EK_RETURN_IF_ERROR(Expect(")"));
+    if (!Expect(')')) return kFailed;
     return AddNode(kKinds[f], column, 0,
                    absl::MakeConstSpan(operands, kFunctions[f].arity));
   }
@@ -175,21 +183,24 @@ ExpressionParser::Result ExpressionParser::ParseCall(absl::string_view function,
 }
 
 ExpressionParser::Result ExpressionParser::ParseSumCall(int32_t column) {
-  EK_RETURN_IF_ERROR(Expect("("));
+  if (!Expect('(')) return kFailed;
   SkipSpace();
   const int32_t name_column = this->column();
   const absl::string_view name = TakeName();
   if (name.empty()) return Error(name_column, "sum() needs a variable name");
-  EK_RETURN_IF_ERROR(Expect(","));
-  EK_ASSIGN_OR_RETURN(const int32_t low, ParseComparison());
-  EK_RETURN_IF_ERROR(Expect(","));
-  EK_ASSIGN_OR_RETURN(const int32_t high, ParseComparison());
-  EK_RETURN_IF_ERROR(Expect(","));
+  if (!Expect(',')) return kFailed;
+  const int32_t low = ParseComparison();
+  if (low == kFailed) return kFailed;
+  if (!Expect(',')) return kFailed;
+  const int32_t high = ParseComparison();
+  if (high == kFailed) return kFailed;
+  if (!Expect(',')) return kFailed;
   const int64_t slot = static_cast<int64_t>(sum_variables_.size());
   sum_variables_.push_back(name);
-  EK_ASSIGN_OR_RETURN(const int32_t body, ParseComparison());
+  const int32_t body = ParseComparison();
+  if (body == kFailed) return kFailed;
   sum_variables_.pop_back();
-  EK_RETURN_IF_ERROR(Expect(")"));
+  if (!Expect(')')) return kFailed;
   return AddNode(Kind::kSum, column, slot, {low, high, body});
 }
 
@@ -217,7 +228,7 @@ ExpressionParser::Result ExpressionParser::LookUp(absl::string_view name,
   }
   for (size_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i] == name) {
-      out_.uses_variables_ = true;
+      uses_variables_ = true;
       return AddNode(Kind::kVariable, column, static_cast<int64_t>(i), {});
     }
   }
@@ -229,7 +240,7 @@ ExpressionParser::Result ExpressionParser::LookUp(absl::string_view name,
 ExpressionParser::Result ExpressionParser::AddNode(
     Kind kind, int32_t column, int64_t value,
     absl::Span<const int32_t> operands) {
-  Expression::Node node{.kind = kind, .column = column, .value = value};
+  Node node{.kind = kind, .column = column, .value = value};
   int depth = 1;
   for (size_t i = 0; i < operands.size(); ++i) {
     node.operand[i] = operands[i];
@@ -237,26 +248,29 @@ ExpressionParser::Result ExpressionParser::AddNode(
   }
   // Evaluation recurses as deep as the tree; a long chain of + is a deep tree.
   if (depth > kMaxExpressionDepth) return Error(column, "nested too deeply");
-  out_.nodes_.push_back(node);
+  nodes_.push_back(node);
   depth_.push_back(depth);
-  return static_cast<int32_t>(out_.nodes_.size()) - 1;
+  return static_cast<int32_t>(nodes_.size()) - 1;
 }
 
-absl::Status ExpressionParser::Error(int32_t column, absl::string_view what,
-                                     std::string fix) const {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.reason = "EXPRESSION_INVALID",
-                    .what = std::string(what),
-                    .where = absl::StrCat("column ", column, " of \"",
-                                          text_.substr(0, 200), "\""),
-                    .fix = std::move(fix)});
+ExpressionParser::Result ExpressionParser::Error(int32_t column,
+                                                 absl::string_view what,
+                                                 std::string fix) {
+  error_ = MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "EXPRESSION_INVALID",
+                      .what = std::string(what),
+                      .where = absl::StrCat("column ", column, " of \"",
+                                            text_.substr(0, 200), "\""),
+                      .fix = std::move(fix)});
+  return kFailed;
 }
 
-absl::Status ExpressionParser::Expect(absl::string_view token) {
+bool ExpressionParser::Expect(char token) {
   SkipSpace();
   const int32_t at = column();
-  if (Accept(token)) return absl::OkStatus();
-  return Error(at, absl::StrCat("expected \"", token, "\""));
+  if (Accept(token)) return true;
+  Error(at, absl::StrCat("expected \"", absl::string_view(&token, 1), "\""));
+  return false;
 }
 
 void ExpressionParser::SkipSpace() {
@@ -272,6 +286,12 @@ bool ExpressionParser::Accept(absl::string_view token) {
   SkipSpace();
   if (text_.substr(at_, token.size()) != token) return false;
   at_ += token.size();
+  return true;
+}
+
+bool ExpressionParser::Accept(char token) {
+  if (Peek() != token) return false;
+  ++at_;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -32,9 +33,16 @@ class ExpressionParser {
 
  private:
   using Kind = Expression::Kind;
-  // Index of the node of what was parsed.
-  using Result = absl::StatusOr<int32_t>;
+  using Node = Expression::Node;
+  // Index of the node of what was parsed, or kFailed: error_ says why. Targets
+  // have hundreds of expressions, and an absl::StatusOr for each node takes
+  // longer than the node.
+  using Result = int32_t;
+  static constexpr Result kFailed = -1;
+  // Of an expression; more cost an allocation.
+  static constexpr size_t kUsualNodes = 32;
 
+  absl::Status ParseAll();
   Result ParseComparison();
   Result ParseSum();
   Result ParseProduct();
@@ -48,15 +56,16 @@ class ExpressionParser {
 
   Result AddNode(Kind kind, int32_t column, int64_t value,
                  absl::Span<const int32_t> operands);
-  absl::Status Error(int32_t column, absl::string_view what,
-                     std::string fix = "") const;
-  absl::Status Expect(absl::string_view token);
+  Result Error(int32_t column, absl::string_view what, std::string fix = "");
+  // False after an error.
+  bool Expect(char token);
 
   void SkipSpace();
   // The next character that is no space; '\0' at the end.
   char Peek();
   // Consumes `token` if it comes next.
   bool Accept(absl::string_view token);
+  bool Accept(char token);
   int32_t column() const { return static_cast<int32_t>(at_) + 1; }
   absl::string_view TakeName();
 
@@ -69,8 +78,10 @@ class ExpressionParser {
   size_t at_ = 0;
   int nesting_ = 0;
   std::vector<absl::string_view> sum_variables_;  // Innermost last.
-  std::vector<int> depth_;                        // Of each node's subtree.
-  Expression out_;
+  absl::InlinedVector<Node, kUsualNodes> nodes_;
+  absl::InlinedVector<int, kUsualNodes> depth_;  // Of each node's subtree.
+  bool uses_variables_ = false;
+  absl::Status error_;
 };
 
 }  // namespace edgekiln::target

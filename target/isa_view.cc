@@ -111,26 +111,27 @@ absl::Status IsaView::ReadFields() {
 
 absl::Status IsaView::ReadRegisters() {
   register_by_index_.assign(size_t{1} << register_.bits, -1);
+  register_by_name_.reserve(static_cast<size_t>(isa_->registers_size()));
   for (int32_t i = 0; i < isa_->registers_size(); ++i) {
     const v1::RegisterDescriptor& reg = isa_->registers(i);
-    const std::string where = absl::StrCat("register ", reg.name());
+    const auto where = [&reg] { return absl::StrCat("register ", reg.name()); };
     if (reg.index() < 0 ||
         static_cast<uint64_t>(reg.index()) > register_.mask()) {
-      return TableError("the index does not fit its field", where);
+      return TableError("the index does not fit its field", where());
     }
     if (reg.bits() < 1 || reg.bits() > immediate_.bits ||
         reg.bits() > kMaxRegisterBits) {
       return TableError(absl::StrCat("the register does not fit the immediate "
                                      "(bits ",
                                      reg.bits(), ")"),
-                        where);
+                        where());
     }
     if (register_by_index_[reg.index()] >= 0) {
-      return TableError("the index is used twice", where);
+      return TableError("the index is used twice", where());
     }
     register_by_index_[reg.index()] = i;
     if (!register_by_name_.emplace(reg.name(), i).second) {
-      return TableError("the name is used twice", where);
+      return TableError("the name is used twice", where());
     }
   }
   return absl::OkStatus();
@@ -138,22 +139,25 @@ absl::Status IsaView::ReadRegisters() {
 
 absl::Status IsaView::ReadCommands() {
   command_by_opcode_.assign(size_t{1} << opcode_.bits, -1);
+  command_by_mnemonic_.reserve(static_cast<size_t>(isa_->commands_size()));
   for (int32_t i = 0; i < isa_->commands_size(); ++i) {
     const v1::CommandDescriptor& command = isa_->commands(i);
-    const std::string where = absl::StrCat("command ", command.mnemonic());
+    const auto where = [&command] {
+      return absl::StrCat("command ", command.mnemonic());
+    };
     if (command.opcode() < 0 ||
         static_cast<uint64_t>(command.opcode()) > opcode_.mask()) {
-      return TableError("the opcode does not fit its field", where);
+      return TableError("the opcode does not fit its field", where());
     }
     if (command_by_opcode_[command.opcode()] >= 0) {
-      return TableError("the opcode is used twice", where);
+      return TableError("the opcode is used twice", where());
     }
     if (command.takes_rounding() && rounding_.bits == 0) {
-      return TableError("takes_rounding without a field rounding", where);
+      return TableError("takes_rounding without a field rounding", where());
     }
     command_by_opcode_[command.opcode()] = i;
     if (!command_by_mnemonic_.emplace(command.mnemonic(), i).second) {
-      return TableError("the mnemonic is used twice", where);
+      return TableError("the mnemonic is used twice", where());
     }
   }
   register_write_ = FindCommand("REG_WRITE");

@@ -145,6 +145,11 @@ std::vector<std::string> ChainVariableNames(const v1::OpPattern& pattern) {
                 OpVariableNames().size());
   for (int i = 0; i < pattern.ops_size(); ++i) {
     const std::string prefix = VariablePrefix(pattern, i);
+    if (prefix.empty()) {
+      names.insert(names.end(), OpVariableNames().begin(),
+                   OpVariableNames().end());
+      continue;
+    }
     for (const std::string& name : OpVariableNames()) {
       names.push_back(absl::StrCat(prefix, name));
     }

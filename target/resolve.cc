@@ -259,16 +259,15 @@ absl::Status SetLinks(const v1::TargetDescriptor& descriptor,
   return absl::OkStatus();
 }
 
-v1::Isa IsaWithoutProse(const v1::Isa& isa) {
-  v1::Isa stripped = isa;
-  for (v1::RegisterDescriptor& reg : *stripped.mutable_registers()) {
+v1::Isa IsaWithoutProse(v1::Isa isa) {
+  for (v1::RegisterDescriptor& reg : *isa.mutable_registers()) {
     reg.clear_doc();
   }
-  for (v1::CommandDescriptor& command : *stripped.mutable_commands()) {
+  for (v1::CommandDescriptor& command : *isa.mutable_commands()) {
     command.clear_doc();
     command.clear_provenance();
   }
-  return stripped;
+  return isa;
 }
 
 // Leaves the commands that this variant has.
@@ -304,7 +303,8 @@ v1::RegisterJobs JobsWithoutProse(const v1::RegisterJobs& jobs) {
   return stripped;
 }
 
-absl::Status SetEngine(const v1::EngineDescriptor& engine,
+// Takes the instruction set out of `engine`.
+absl::Status SetEngine(v1::EngineDescriptor& engine,
                        const std::vector<Constant>& values,
                        v1::Machine::Engine* resolved) {
   const auto evaluate = [&](const std::string& expr, const char* key) {
@@ -321,11 +321,12 @@ absl::Status SetEngine(const v1::EngineDescriptor& engine,
   resolved->set_clock_hz(clock);
   resolved->set_macs_per_cycle(macs);
   if (engine.has_isa()) {
-    *resolved->mutable_isa() = IsaWithoutProse(engine.isa());
+    *resolved->mutable_isa() =
+        IsaWithoutProse(std::move(*engine.mutable_isa()));
     EK_RETURN_IF_ERROR(DropCommands(values, *resolved->mutable_isa()));
     EK_ASSIGN_OR_RETURN(
         const int64_t queue,
-        evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));
+        evaluate(resolved->isa().queue_depth_expr(), "isa: queue_depth_expr"));
     resolved->set_queue_depth(
         static_cast<int32_t>(std::clamp<int64_t>(queue, 0, 1 << 30)));
   }
@@ -390,7 +391,8 @@ absl::Status SetHost(const v1::HostDescriptor& host,
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
+// Takes the instruction sets out of `descriptor`.
+absl::StatusOr<v1::Machine> BuildMachine(v1::TargetDescriptor& descriptor,
                                          const std::vector<Constant>& values) {
   v1::Machine machine;
   EK_ASSIGN_OR_RETURN(const int64_t clock,
@@ -404,7 +406,7 @@ absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
   }
   EK_RETURN_IF_ERROR(SetMemories(descriptor, values, &machine));
   EK_RETURN_IF_ERROR(SetLinks(descriptor, values, &machine));
-  for (const v1::EngineDescriptor& engine : descriptor.engines()) {
+  for (v1::EngineDescriptor& engine : *descriptor.mutable_engines()) {
     EK_RETURN_IF_ERROR(SetEngine(engine, values, machine.add_engines()),
                        absl::StrCat("engine \"", engine.name(), "\""));
   }
@@ -424,7 +426,7 @@ absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
 absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   EK_ASSIGN_OR_RETURN(v1::TargetDescriptor file, ParseDescriptor(text));
   std::vector<std::string> files;
-  EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor descriptor,
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor descriptor,
                       WithExtended(std::move(file), files));
   EK_RETURN_IF_ERROR(CheckCounts(descriptor));
   EK_RETURN_IF_ERROR(CheckProvenances(descriptor));
@@ -438,15 +440,15 @@ absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   EK_ASSIGN_OR_RETURN(*resolved.mutable_machine(),
                       BuildMachine(descriptor, values));
   for (int32_t i = 0; i < descriptor.engines_size(); ++i) {
-    const v1::EngineDescriptor& engine = descriptor.engines(i);
+    v1::EngineDescriptor& engine = *descriptor.mutable_engines(i);
     v1::Capabilities::Engine* capable =
         resolved.mutable_capabilities()->add_engines();
     capable->set_name(engine.name());
     capable->set_model(engine.model());
-    EK_ASSIGN_OR_RETURN(
-        *capable->mutable_patterns(),
-        ResolvePatterns(engine.patterns(), values, resolved.machine(), i),
-        absl::StrCat("engine \"", engine.name(), "\""));
+    EK_ASSIGN_OR_RETURN(*capable->mutable_patterns(),
+                        ResolvePatterns(std::move(*engine.mutable_patterns()),
+                                        values, resolved.machine(), i),
+                        absl::StrCat("engine \"", engine.name(), "\""));
   }
   EK_RETURN_IF_ERROR(
       ValidateCapabilities(resolved.capabilities(), resolved.machine()));

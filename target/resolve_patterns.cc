@@ -168,7 +168,7 @@ absl::Status AddImpliedConditions(const v1::Machine& machine, int32_t engine,
 
 }  // namespace
 
-absl::StatusOr<Patterns> ResolvePatterns(const Patterns& patterns,
+absl::StatusOr<Patterns> ResolvePatterns(Patterns patterns,
                                          absl::Span<const Constant> parameters,
                                          const v1::Machine& machine,
                                          int32_t engine) {
@@ -180,7 +180,7 @@ absl::StatusOr<Patterns> ResolvePatterns(const Patterns& patterns,
   }
   Patterns resolved;
   size_t bytes = 0;
-  for (const v1::OpPattern& pattern : patterns) {
+  for (v1::OpPattern& pattern : patterns) {
     EK_RETURN_IF_ERROR(ValidatePatternOps(pattern));
     const std::string where = absl::StrCat("patterns ", ChainName(pattern));
     if (pattern.where_size() > kMaxConditions) {
@@ -188,11 +188,13 @@ absl::StatusOr<Patterns> ResolvePatterns(const Patterns& patterns,
                             .where = absl::StrCat(where, ": where"),
                             .limit = absl::StrCat(kMaxConditions)});
     }
-    EK_ASSIGN_OR_RETURN(v1::OpPattern valued, PutValues(pattern, parameters));
-    if (!pattern.when_expr().empty()) {
-      EK_ASSIGN_OR_RETURN(const int64_t has,
-                          ValueOf(pattern.when_expr(), parameters,
-                                  absl::StrCat(where, ": when_expr")));
+    const std::string when = std::move(*pattern.mutable_when_expr());
+    EK_ASSIGN_OR_RETURN(v1::OpPattern valued,
+                        PutValues(std::move(pattern), parameters));
+    if (!when.empty()) {
+      EK_ASSIGN_OR_RETURN(
+          const int64_t has,
+          ValueOf(when, parameters, absl::StrCat(where, ": when_expr")));
       if (has == 0) continue;
     }
     EK_RETURN_IF_ERROR(AddImpliedConditions(machine, engine, valued));

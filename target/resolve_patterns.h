@@ -15,7 +15,7 @@ using Patterns = google::protobuf::RepeatedPtrField<v1::OpPattern>;
 // The patterns whose when_expr is not 0, with `parameters` replaced by their
 // values, and with the conditions that the engine at position `engine` of
 // `machine` implies. INVALID_ARGUMENT names pattern and key.
-absl::StatusOr<Patterns> ResolvePatterns(const Patterns& patterns,
+absl::StatusOr<Patterns> ResolvePatterns(Patterns patterns,
                                          absl::Span<const Constant> parameters,
                                          const v1::Machine& machine,
                                          int32_t engine);

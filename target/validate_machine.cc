@@ -47,12 +47,13 @@ class MachineCheck {
   absl::Status ValidateParts() const {
     EK_RETURN_IF_ERROR(
         CheckRange(machine_.clock_hz(), 1, kMaxHertz, "clock_hz"));
-    EK_RETURN_IF_ERROR(CheckNames(machine_.parameters(), kMaxParameters,
-                                  "parameters",
-                                  [](const auto& p) { return p.name(); }));
+    EK_RETURN_IF_ERROR(CheckNames(
+        machine_.parameters(), kMaxParameters, "parameters",
+        [](const auto& p) -> auto& { return p.name(); }));
     EK_RETURN_IF_ERROR(ValidateMemories());
-    EK_RETURN_IF_ERROR(CheckNames(machine_.engines(), kMaxEngines, "engines",
-                                  [](const auto& e) { return e.name(); }));
+    EK_RETURN_IF_ERROR(CheckNames(
+        machine_.engines(), kMaxEngines, "engines",
+        [](const auto& e) -> auto& { return e.name(); }));
     EK_RETURN_IF_ERROR(ValidateLinks());
     for (int32_t i = 0; i < machine_.engines_size(); ++i) {
       EK_RETURN_IF_ERROR(ValidateEngine(i),
@@ -131,18 +132,19 @@ class MachineCheck {
                                 " letters, digits, '_', '-', '.'"));
   }
 
-  // Names unique, at most `limit` of them.
+  // Names unique, at most `limit` of them. `name_of` gives a reference.
   template <typename Range, typename NameOf>
   absl::Status CheckNames(const Range& range, int limit,
                           const std::string& where, NameOf name_of) const {
     EK_RETURN_IF_ERROR(
         CheckRange(range.size(), 0, limit, absl::StrCat("number of ", where)));
-    absl::flat_hash_set<std::string> seen;
+    absl::flat_hash_set<absl::string_view> seen;
+    seen.reserve(static_cast<size_t>(range.size()));
     for (const auto& element : range) {
-      EK_RETURN_IF_ERROR(CheckName(name_of(element), where));
-      if (!seen.insert(name_of(element)).second) {
-        return Invalid(absl::StrCat("\"", name_of(element), "\" occurs twice"),
-                       where);
+      const std::string& name = name_of(element);
+      EK_RETURN_IF_ERROR(CheckName(name, where));
+      if (!seen.insert(name).second) {
+        return Invalid(absl::StrCat("\"", name, "\" occurs twice"), where);
       }
     }
     return absl::OkStatus();
@@ -195,8 +197,9 @@ class MachineCheck {
   }
 
   absl::Status ValidateMemories() const {
-    EK_RETURN_IF_ERROR(CheckNames(machine_.memories(), kMaxMemories, "memories",
-                                  [](const auto& m) { return m.name(); }));
+    EK_RETURN_IF_ERROR(CheckNames(
+        machine_.memories(), kMaxMemories, "memories",
+        [](const auto& m) -> auto& { return m.name(); }));
     std::vector<const v1::ResolvedMemory*> system;
     for (const v1::ResolvedMemory& memory : machine_.memories()) {
       EK_RETURN_IF_ERROR(ValidateMemory(memory));
@@ -265,8 +268,9 @@ class MachineCheck {
   }
 
   absl::Status ValidateLinks() const {
-    EK_RETURN_IF_ERROR(CheckNames(machine_.links(), kMaxLinks, "links",
-                                  [](const auto& l) { return l.name(); }));
+    EK_RETURN_IF_ERROR(CheckNames(
+        machine_.links(), kMaxLinks, "links",
+        [](const auto& l) -> auto& { return l.name(); }));
     for (const v1::ResolvedLink& link : machine_.links()) {
       EK_RETURN_IF_ERROR(ValidateLink(link),
                          absl::StrCat("link ", link.name()));
@@ -285,12 +289,12 @@ class MachineCheck {
       EK_RETURN_IF_ERROR(
           CheckRange(engine.isa().word_bytes(), 1, 8, "isa: word_bytes"));
       EK_RETURN_IF_ERROR(IsaView::Borrow(engine.isa()).status());
-      EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256,
-                                    "isa: registers",
-                                    [](const auto& r) { return r.name(); }));
-      EK_RETURN_IF_ERROR(
-          CheckNames(engine.isa().commands(), 256, "isa: commands: mnemonic",
-                     [](const auto& c) { return c.mnemonic(); }));
+      EK_RETURN_IF_ERROR(CheckNames(
+          engine.isa().registers(), 256, "isa: registers",
+          [](const auto& r) -> auto& { return r.name(); }));
+      EK_RETURN_IF_ERROR(CheckNames(
+          engine.isa().commands(), 256, "isa: commands: mnemonic",
+          [](const auto& c) -> auto& { return c.mnemonic(); }));
     }
     EK_ASSIGN_OR_RETURN(const EngineModel* const model,
                         FindEngineModel(engine.model()));
@@ -301,8 +305,9 @@ class MachineCheck {
 
   absl::Status ValidateHost() const {
     EK_RETURN_IF_ERROR(CheckClock(machine_.host_clock_hz(), "host: clock_hz"));
-    EK_RETURN_IF_ERROR(CheckNames(machine_.host_costs(), 256, "host: costs",
-                                  [](const auto& c) { return c.op(); }));
+    EK_RETURN_IF_ERROR(CheckNames(
+        machine_.host_costs(), 256, "host: costs",
+        [](const auto& c) -> auto& { return c.op(); }));
     EK_ASSIGN_OR_RETURN(const HostCosts costs, HostCosts::Create(machine_));
     // An expression that no shape could satisfy is found here, not with the
     // first model.

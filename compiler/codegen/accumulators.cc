@@ -1,5 +1,6 @@
 #include "compiler/codegen/accumulators.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "compiler/passes/split_clamp.h"
@@ -7,6 +8,11 @@
 namespace edgekiln::compiler {
 
 void AddAccumulators(const Graph& graph, v1::Program* program) {
+  const bool has_seconds =
+      std::any_of(graph.ops.begin(), graph.ops.end(), [](const Op& op) {
+        return op.attributes.has_requantize() || op.attributes.has_clip();
+      });
+  if (!has_seconds) return;
   Graph joined = graph;  // Constants stay shared.
   JoinClamps(joined);
   const auto unclipped = static_cast<TensorId>(joined.tensors.size());

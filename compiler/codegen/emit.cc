@@ -207,7 +207,7 @@ class StreamEmitter {
     EK_ASSIGN_OR_RETURN(
         RegionCode emitted,
         backend->Emit(planned.region, *planned.plan, machine_, memory));
-    writer_.flash().Append(emitted.constants);
+    writer_.flash().Adopt(std::move(emitted.constants));
     TapForeignAliases(planned.region);
     const int32_t stream = writer_.program().streams_size();
     v1::Program::Stream* code = writer_.program().add_streams();

@@ -257,7 +257,7 @@ class TurnEmitter {
     EK_ASSIGN_OR_RETURN(RegionCode code,
                         backend->Emit(region, plan, machine_, memory));
     if (std::ssize(code.steps) != plan.steps_size()) return Foreign();
-    writer_.flash().Append(code.constants);
+    writer_.flash().Adopt(std::move(code.constants));
     std::vector<int32_t> layouts;
     for (const v1::Layout& layout : code.layouts) {
       layouts.push_back(writer_.IndexOf(layout));

@@ -35,9 +35,12 @@ absl::StatusOr<int64_t> CyclesOf(const std::vector<v1::OpAttributes>& ops,
 
 absl::StatusOr<int64_t> IoConversionCycles(Graph graph,
                                            const v1::Machine& machine) {
+  UseIntegerPorts(graph);
+  if (graph.converted_inputs.empty() && graph.converted_outputs.empty()) {
+    return 0;
+  }
   EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
                       target::HostCosts::Create(machine));
-  UseIntegerPorts(graph);
   int64_t sum = 0;
   for (const ConvertedPort& port : graph.converted_inputs) {
     const Tensor& tensor = graph.tensors[graph.inputs[port.port]];

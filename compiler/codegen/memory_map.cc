@@ -324,6 +324,12 @@ uint64_t FlashImage::Append(absl::string_view bytes) {
   return address;
 }
 
+uint64_t FlashImage::Adopt(std::string bytes) {
+  if (!bytes_.empty()) return Append(bytes);
+  bytes_ = std::move(bytes);
+  return flash_.base_address() + static_cast<uint64_t>(begin_);
+}
+
 absl::Status FlashImage::Check(const Graph& graph, int64_t code_bytes) const {
   const int64_t bytes =
       begin_ + static_cast<int64_t>(bytes_.size()) + code_bytes;

@@ -114,7 +114,11 @@ class FlashImage {
   // Address the next Append gets, once aligned.
   uint64_t Align(int64_t alignment_bytes);
   uint64_t Append(absl::string_view bytes);
+  // The same for bytes that it may keep as they are.
+  uint64_t Adopt(std::string bytes);
   const std::string& bytes() const { return bytes_; }
+  // All of it; nothing is left.
+  std::string Take() { return std::move(bytes_); }
   // RESOURCE_EXHAUSTED if it outgrew the memory, together with `code_bytes` of
   // command streams; names constants of `graph`.
   absl::Status Check(const Graph& graph, int64_t code_bytes) const;

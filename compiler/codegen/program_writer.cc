@@ -241,7 +241,7 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
   memory_bytes_[memories_.flash] = flash_.begin() + flash_bytes;
   EmitResult result;
   result.program = std::move(program_);
-  result.constants = constants;
+  result.constants = flash_.Take();
   result.memory_bytes = std::move(memory_bytes_);
   return result;
 }

@@ -25,38 +25,44 @@ std::vector<int32_t> Order(absl::Span<const BufferLife> buffers,
   return indices;
 }
 
+// A buffer that has its place.
+struct Placed {
+  int64_t offset = 0;
+  int64_t limit = 0;  // Behind its last byte.
+  int64_t birth = 0;
+  int64_t death = 0;
+};
+
 // First fit, one after the other.
 OffsetPlan Place(absl::Span<const BufferLife> buffers,
                  absl::Span<const int32_t> indices, bool by_birth) {
   OffsetPlan plan;
   plan.offsets.assign(buffers.size(), -1);
-  // Placed buffers that may still meet a later one. In birth order those that
-  // died before the present birth are dropped for good.
-  std::vector<int32_t> placed;
-  std::vector<std::pair<int64_t, int64_t>> taken;  // [offset, end) in the way.
+  std::vector<Placed> placed;  // The lowest first.
+  placed.reserve(buffers.size());
   for (const int32_t i : indices) {
     const BufferLife& buffer = buffers[i];
-    taken.clear();
-    size_t kept = 0;
-    for (const int32_t other : placed) {
-      const BufferLife& o = buffers[other];
-      if (by_birth && o.end < buffer.begin) continue;
-      placed[kept++] = other;
-      if (o.begin <= buffer.end && buffer.begin <= o.end) {
-        taken.emplace_back(plan.offsets[other],
-                           plan.offsets[other] + o.size_bytes);
+    // What is born from now on does not meet it.
+    if (by_birth) {
+      std::erase_if(placed, [&](const Placed& other) {
+        return other.death < buffer.begin;
+      });
+    }
+    int64_t offset = 0;
+    for (const Placed& other : placed) {
+      if (other.offset >= offset + buffer.size_bytes) break;
+      if (other.birth > buffer.end || other.death < buffer.begin) continue;
+      if (other.limit > offset) {
+        offset = RoundUp(other.limit, buffer.alignment_bytes);
       }
     }
-    placed.resize(kept);
-    std::sort(taken.begin(), taken.end());
-    int64_t offset = 0;
-    for (const auto& [begin, end] : taken) {
-      if (begin >= offset + buffer.size_bytes) break;
-      offset = std::max(offset, RoundUp(end, buffer.alignment_bytes));
-    }
     plan.offsets[i] = offset;
-    plan.peak_bytes = std::max(plan.peak_bytes, offset + buffer.size_bytes);
-    placed.push_back(i);
+    const int64_t limit = offset + buffer.size_bytes;
+    plan.peak_bytes = std::max(plan.peak_bytes, limit);
+    const auto above = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [](int64_t at, const Placed& other) { return at < other.offset; });
+    placed.insert(above, {offset, limit, buffer.begin, buffer.end});
   }
   return plan;
 }

@@ -84,8 +84,9 @@ class EnginesTest : public testing::Test {
   }
 
   auto LoadIt(std::optional<absl::string_view> constants = "") const {
-    return LoadProgram(program_, constants, fake::Machine(), options_,
-                       fake::NewSimulator);
+    return LoadProgram(program_, constants,
+                       std::make_shared<const v1::Machine>(fake::Machine()),
+                       options_, fake::NewSimulator);
   }
   // The error of loading, or of the checked run; the same without values.
   std::string Error() const {
@@ -623,8 +624,9 @@ TEST_F(EnginesTest, EveryCycleHasOneOwner) {
       ASSERT_NE(owner, nullptr) << t;
       ++want[owner->layer];
     }
-    const auto loaded =
-        LoadProgram(program_, constants, machine, options_, fake::NewSimulator);
+    const auto loaded = LoadProgram(
+        program_, constants, std::make_shared<const v1::Machine>(machine),
+        options_, fake::NewSimulator);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     std::vector<std::string> outputs;
     const auto report = NewSession(*loaded)->RunChecked({}, nullptr, &outputs);

@@ -144,8 +144,10 @@ absl::StatusOr<std::shared_ptr<const FirmwareProgram>> LoadFirmware(
   auto firmware = std::make_shared<FirmwareProgram>();
   EK_ASSIGN_OR_RETURN(firmware->config,
                       FirmwareConfig(program.firmware(), machine));
-  EK_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProgram> loaded,
-                      LoadInterface(program, machine, options));
+  EK_ASSIGN_OR_RETURN(
+      const std::shared_ptr<LoadedProgram> loaded,
+      LoadInterface(program, std::make_shared<const v1::Machine>(machine),
+                    options));
   firmware->loaded = loaded;
   EK_RETURN_IF_ERROR(CheckMemories(*firmware));
   loaded->steps.resize(loaded->program.layers_size());

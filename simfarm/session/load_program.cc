@@ -303,16 +303,15 @@ absl::Status LoadedProgram::NeedSimulator(int32_t engine,
 }
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
-    v1::Program program, const v1::Machine& machine,
+    v1::Program program, std::shared_ptr<const v1::Machine> machine,
     const SessionOptions& options) {
   EK_RETURN_IF_ERROR(CheckCounts(program));
-  auto loaded = std::make_shared<LoadedProgram>();
+  auto loaded = std::make_shared<LoadedProgram>(std::move(machine));
   loaded->program = std::move(program);
-  loaded->machine = machine;
   loaded->options = options;
-  loaded->used_bytes.resize(machine.memories_size());
-  loaded->simulators.resize(machine.engines_size());
-  loaded->kinds = KindsOf(machine);
+  loaded->used_bytes.resize(loaded->machine.memories_size());
+  loaded->simulators.resize(loaded->machine.engines_size());
+  loaded->kinds = KindsOf(loaded->machine);
   EK_RETURN_IF_ERROR(LoadLayouts(loaded.get()));
   EK_RETURN_IF_ERROR(LoadBindings(loaded.get()));
   EK_RETURN_IF_ERROR(LoadCarries(loaded.get()));
@@ -321,10 +320,11 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
 
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     v1::Program program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options,
+    std::shared_ptr<const v1::Machine> machine, const SessionOptions& options,
     SimulatorMaker new_simulator) {
-  EK_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedProgram> loaded,
-                      LoadInterface(std::move(program), machine, options));
+  EK_ASSIGN_OR_RETURN(
+      const std::shared_ptr<LoadedProgram> loaded,
+      LoadInterface(std::move(program), std::move(machine), options));
   EK_RETURN_IF_ERROR(CheckLayers(*loaded));
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());

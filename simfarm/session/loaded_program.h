@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -75,12 +76,14 @@ struct LoadedStep {
 // Immutable once loaded. Members refer to `program`, so it is neither copied
 // nor moved.
 struct LoadedProgram {
-  LoadedProgram() = default;
+  explicit LoadedProgram(std::shared_ptr<const v1::Machine> chip)
+      : shared_machine(std::move(chip)), machine(*shared_machine) {}
   LoadedProgram(const LoadedProgram&) = delete;
   LoadedProgram& operator=(const LoadedProgram&) = delete;
 
   v1::Program program;
-  v1::Machine machine;
+  const std::shared_ptr<const v1::Machine> shared_machine;
+  const v1::Machine& machine;  // That one.
   SessionOptions options;
   std::string constants;  // Empty unless a run loads some of it anew.
   // By engine; null where the program uses none.
@@ -134,7 +137,7 @@ struct LoadedProgram {
 // What programs of every kind have: checks the counts, then loads layouts,
 // inputs, outputs and carries. `machine` passed ValidateMachine().
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadInterface(
-    v1::Program program, const v1::Machine& machine,
+    v1::Program program, std::shared_ptr<const v1::Machine> machine,
     const SessionOptions& options);
 
 // Parts of loading, in this order; each relies on those before, LoadCarries()
@@ -148,7 +151,7 @@ absl::Status LoadSteps(LoadedProgram* loaded, SimulatorMaker new_simulator);
 // constants the program can be checked and timed, but not run.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     v1::Program program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options,
+    std::shared_ptr<const v1::Machine> machine, const SessionOptions& options,
     SimulatorMaker new_simulator);
 
 // A session of a program that was loaded with constants.

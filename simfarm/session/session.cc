@@ -212,9 +212,9 @@ class SimulatedSession : public Session {
 // Loads what comes from outside.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadOnMachine(
     v1::Program program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options) {
-  EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
-  return LoadProgram(std::move(program), constants, machine, options,
+    std::shared_ptr<const v1::Machine> machine, const SessionOptions& options) {
+  EK_RETURN_IF_ERROR(target::ValidateMachine(*machine), "machine");
+  return LoadProgram(std::move(program), constants, std::move(machine), options,
                      NewSimulator);
 }
 
@@ -236,8 +236,10 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
     EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
     return LoadFirmwareSession(program, constants, machine, options);
   }
-  EK_ASSIGN_OR_RETURN(auto loaded,
-                      LoadOnMachine(program, constants, machine, options));
+  EK_ASSIGN_OR_RETURN(
+      auto loaded,
+      LoadOnMachine(program, constants,
+                    std::make_shared<const v1::Machine>(machine), options));
   return NewSession(std::move(loaded));
 }
 
@@ -254,7 +256,11 @@ absl::StatusOr<v1::SimReport> CountCycles(v1::Program program,
   }
   EK_ASSIGN_OR_RETURN(
       const auto loaded,
-      LoadOnMachine(std::move(program), std::nullopt, machine, options));
+      LoadOnMachine(
+          std::move(program), std::nullopt,
+          // The program is dropped before the machine is.
+          std::shared_ptr<const v1::Machine>(std::shared_ptr<void>(), &machine),
+          options));
   EK_RETURN_IF_ERROR(CheckWithoutRun(loaded));
   if (timeline != nullptr) {
     EK_ASSIGN_OR_RETURN(*timeline, MakeTimeline(*loaded));

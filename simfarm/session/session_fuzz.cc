@@ -94,7 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto* machines = new std::vector<v1::Machine>{
       target::ResolveTarget("extends: \"unit\"")->machine(),
       target::ResolveTarget("extends: \"toy-two-array\"")->machine()};
-  static const auto* fake = new v1::Machine(simfarm::fake::Machine());
+  static const auto& fake = *new std::shared_ptr<const v1::Machine>(
+      std::make_shared<const v1::Machine>(simfarm::fake::Machine()));
   v1::Program program;
   if (!simfarm::Parse(data, size, &program)) return 0;
   program.set_version(3);
@@ -106,9 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         simfarm::LoadSession(program, simfarm::kConstants, machine, options);
     if (session.ok()) simfarm::Run(program, **session);
   }
-  const auto loaded =
-      simfarm::LoadProgram(program, simfarm::kConstants, *fake, options,
-                           simfarm::fake::NewSimulator);
+  const auto loaded = simfarm::LoadProgram(
+      program, simfarm::kConstants, fake, options, simfarm::fake::NewSimulator);
   if (loaded.ok()) simfarm::Run(program, *simfarm::NewSession(*loaded));
   return 0;
 }

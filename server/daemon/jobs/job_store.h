@@ -110,6 +110,10 @@ class JobStore {
   absl::StatusOr<v1::Job> Get(const std::string& id);
   // As Get(), serialized; null unless the job is over.
   absl::StatusOr<Answer> FinishedJob(const std::string& id);
+  // The same if it is in memory; null says nothing of the job.
+  Answer FinishedJobIfKept(const std::string& id) {
+    return answers_.Find(JobKey(id));
+  }
   // All of what was asked for. Errors: NOT_FOUND, DATA_LOSS.
   absl::StatusOr<v1::CreateJobRequest> GetRequest(const std::string& id);
   // A serialized Report. Also DATA_LOSS.

@@ -117,8 +117,8 @@ class JobManager::RunningSweep final : public SweepContext {
   }
 
   absl::StatusOr<v1::Job> GetJob(const std::string& job) override {
-    EK_ASSIGN_OR_RETURN(const server::Answer bytes,
-                        manager_.store_.FinishedJob(job));
+    // Nobody else asks for most of them: they are not serialized to be kept.
+    const server::Answer bytes = manager_.store_.FinishedJobIfKept(job);
     if (bytes == nullptr) return manager_.store_.Get(job);
     v1::Job found;
     if (found.ParseFromString(*bytes)) return found;

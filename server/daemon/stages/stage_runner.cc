@@ -372,7 +372,7 @@ void StageRunner::SetReadVersion(const StageCall& call,
 void StageRunner::Store(const StageCall& call, const std::string& key,
                         const Landed& landed) {
   if (!IsStored(call)) return;
-  const absl::Status stored = results_.Put(key, **landed.result);
+  const absl::Status stored = results_.Put(key, landed.result);
   // The result is right all the same; it will be computed again some day.
   if (!stored.ok()) log_.Error("storing a result: ", stored.message());
 }

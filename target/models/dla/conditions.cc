@@ -64,6 +64,7 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
   std::vector<v1::OpPattern::Condition> conditions;
   const std::vector<DlaCommand> commands = DlaCommandsOf(op, isa);
   if (commands.empty()) return conditions;
+  conditions.reserve(std::size(kHeld));
   const auto add = [&](std::string expr, std::string need) {
     v1::OpPattern::Condition& condition = conditions.emplace_back();
     condition.set_expr(std::move(expr));
@@ -80,11 +81,10 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
     add("max(dilation_h, dilation_w) == 1", "pools without dilation");
   }
   for (const Held& held : kHeld) {
+    if (!Reads(commands, held.reg)) continue;
     const v1::RegisterDescriptor* const reg = FindRegister(isa, held.reg);
     // Pitches are bounded by memory sizes: 32 bits suffice.
-    if (reg == nullptr || reg->bits() >= 32 || !Reads(commands, held.reg)) {
-      continue;
-    }
+    if (reg == nullptr || reg->bits() >= 32) continue;
     const int bits = reg->bits() - (reg->is_signed() ? 1 : 0);
     const int64_t most = (int64_t{1} << bits) - 1;
     const bool in_pitch =

@@ -28,26 +28,29 @@ bool Contains(const Names& names, absl::string_view name, int& next) {
 
 absl::Status ValidateCommand(const Registers& registers,
                              const v1::CommandDescriptor& command) {
-  const std::string where = absl::StrCat("command ", command.mnemonic());
+  const auto where = [&command] {
+    return absl::StrCat("command ", command.mnemonic());
+  };
   const auto known = FindDlaCommand(command.mnemonic());
   if (!known) {
-    return DlaError("the engine model has no such command", where, "remove it");
+    return DlaError("the engine model has no such command", where(),
+                    "remove it");
   }
   if (command.unit() != DlaCommandUnit(*known)) {
     return DlaError(
-        "wrong unit", where,
+        "wrong unit", where(),
         absl::StrCat("unit: ", v1::CommandUnit_Name(DlaCommandUnit(*known))));
   }
   if (command.opcode() == 0) {
-    return DlaError("opcode is missing or 0", where, "opcode: 1 or more");
+    return DlaError("opcode is missing or 0", where(), "opcode: 1 or more");
   }
   if (command.unit() == v1::COMPUTE_UNIT &&
       command.kind() == v1::LAYER_KIND_UNSPECIFIED) {
-    return DlaError("kind is missing", where,
+    return DlaError("kind is missing", where(),
                     "kind: CONV, DEPTH, REQUANT or OTHER");
   }
   if (command.takes_rounding() && !DlaCommandRounds(*known)) {
-    return DlaError("the command rounds nothing", where,
+    return DlaError("the command rounds nothing", where(),
                     "remove takes_rounding");
   }
   int next = 0;
@@ -56,12 +59,12 @@ absl::Status ValidateCommand(const Registers& registers,
     if (IsOptional(reg) && !exists) continue;
     if (!Contains(command.reads(), DlaRegisterName(reg), next)) {
       return DlaError(
-          "`reads` leaves out a register that the command depends on", where,
+          "`reads` leaves out a register that the command depends on", where(),
           absl::StrCat("reads: \"", DlaRegisterName(reg), "\""));
     }
     if (!exists) {
       return DlaError(
-          "a register that the command reads does not exist", where,
+          "a register that the command reads does not exist", where(),
           absl::StrCat("add ", DlaRegisterName(reg), " to `registers`"));
     }
   }
@@ -148,22 +151,22 @@ const v1::RegisterDescriptor* FindRegister(const v1::Isa& isa,
 absl::Status CheckDlaInstructions(const v1::Isa& isa) {
   Registers registers;
   for (const v1::RegisterDescriptor& reg : isa.registers()) {
-    const std::string where = absl::StrCat("register ", reg.name());
+    const auto where = [&reg] { return absl::StrCat("register ", reg.name()); };
     const auto known = FindDlaRegister(reg.name());
     if (!known) {
-      return DlaError("the engine model has no such register", where,
+      return DlaError("the engine model has no such register", where(),
                       "remove it");
     }
     registers.set(static_cast<size_t>(*known));
     if (IsSigned(*known) && !reg.is_signed()) {
-      return DlaError("is_signed is missing", where, "is_signed: true");
+      return DlaError("is_signed is missing", where(), "is_signed: true");
     }
     if (reg.bits() < LeastBits(*known)) {
       return DlaError("a register is too narrow for what layers write to it",
-                      where, absl::StrCat("bits: ", LeastBits(*known)));
+                      where(), absl::StrCat("bits: ", LeastBits(*known)));
     }
     if (reg.bits() > 32) {
-      return DlaError("a register is wider than 32 bits", where, "bits: 32");
+      return DlaError("a register is wider than 32 bits", where(), "bits: 32");
     }
   }
   for (const v1::CommandDescriptor& command : isa.commands()) {
