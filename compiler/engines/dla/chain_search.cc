@@ -1,7 +1,6 @@
 #include "compiler/engines/dla/chain_search.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 #include "base/rounding.h"
@@ -110,12 +109,8 @@ std::vector<int64_t> SizesForChains(int64_t sram_bytes) {
        size = RoundSize(size - 1)) {
     sizes.push_back(size);
   }
-  // Four sizes from one power of two to the next.
-  if (const int64_t size = sizes.empty() ? 0 : sizes.back() - 1; size > 0) {
-    const auto low_bits =
-        std::max<int>(std::bit_width(static_cast<uint64_t>(size)), 3) - 3;
-    sizes.push_back(size >> low_bits << low_bits);
-  }
+  const int64_t coarse = sizes.empty() ? 0 : CoarseSizeBelow(sizes.back());
+  if (coarse > 0) sizes.push_back(coarse);
   return sizes;
 }
 

@@ -47,6 +47,12 @@ class Chip {
   // and its copies unchanged.
   static absl::StatusOr<Chip> Borrow(const v1::Machine& machine, int32_t engine,
                                      int64_t sram_bytes);
+  // The same chip, of whose SRAM this much is used.
+  Chip WithSram(int64_t sram_bytes) const {
+    Chip chip = *this;
+    chip.sram_bytes_ = sram_bytes;
+    return chip;
+  }
 
   const target::IsaView& isa() const { return isa_; }
   int64_t sram_bytes() const { return sram_bytes_; }

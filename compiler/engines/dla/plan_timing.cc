@@ -42,12 +42,19 @@ Schedule ScheduleOf(const SubgraphPlan& plan,
   return BuildSchedule(plan, system, storage, sram_bytes, std::move(scratch));
 }
 
+// Down to this many significant bits.
+int64_t Rounded(int64_t bytes, int bits) {
+  const int low_bits =
+      std::max<int>(std::bit_width(static_cast<uint64_t>(bytes)), bits) - bits;
+  return bytes >> low_bits << low_bits;
+}
+
 }  // namespace
 
-int64_t RoundSize(int64_t bytes) {
-  const auto low_bits =
-      std::max<int>(std::bit_width(static_cast<uint64_t>(bytes)), 5) - 5;
-  return bytes >> low_bits << low_bits;
+int64_t RoundSize(int64_t bytes) { return Rounded(bytes, 5); }
+
+int64_t CoarseSizeBelow(int64_t bytes) {
+  return bytes < 2 ? 0 : Rounded(bytes - 1, 3);
 }
 
 bool IsBetter(const TimedPlan& a, const TimedPlan& b) {

@@ -16,6 +16,9 @@ namespace edgekiln::compiler::dla {
 // Plans are made for sizes of five significant bits, the same whatever the chip
 // has beyond: so that a chip with more SRAM has the plans of one with less.
 int64_t RoundSize(int64_t bytes);
+// The next smaller size of three significant bits: four from one power of two
+// to the next. Less than `bytes`; 0 below 2.
+int64_t CoarseSizeBelow(int64_t bytes);
 
 // A plan, and what it was found to take.
 struct TimedPlan {

@@ -23,6 +23,14 @@ constexpr int64_t kTightEnough = 200;
 // Another short plan is looked for where the one that overlaps exceeds the
 // bound by more than one part of this many.
 constexpr int64_t kFarFromBound = 20;
+// No other is looked for where a plan exceeds the bound by less than one part
+// of this many.
+constexpr int64_t kNearEnough = 300;
+// Where a plan for a smaller size takes more cycles by one part of this many,
+// those for even smaller ones are taken to be no better.
+constexpr int64_t kMuchSlower = 64;
+// Smaller sizes that are planned for at most.
+constexpr int kMostSmaller = 6;
 
 std::vector<TilingSearch> SearchesOf(const Chip& chip,
                                      const SubgraphInput& input, Cuts cuts) {
@@ -222,6 +230,64 @@ absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
                     .fix = "report this with the model and the target"});
 }
 
+// The better of `best` and the plans for smaller sizes: what fits less SRAM
+// fits more of it. Tried are the coarse sizes below the chip's, large ones
+// first, until plans, or their estimates, are so slow that none is expected to
+// be better. Left out are sizes at least twice as large as what the last plan
+// takes. Not for plans that take long to time, nor where `best` is near
+// `bound_cycles`.
+absl::StatusOr<TimedPlan> BestOfSmaller(const Chip& chip,
+                                        const SubgraphInput& input,
+                                        const v1::dla::TileRecipe& recipe,
+                                        Cuts cuts, int64_t bound_cycles,
+                                        std::vector<TilingSearch>& searches,
+                                        TimedPlan best) {
+  // As if it was the first size that is asked for.
+  const auto estimate = [&](int64_t size) {
+    for (TilingSearch& search : searches) search.Forget();
+    return ChooseResidency(input, searches, RoundSize(size));
+  };
+  int64_t smallest = 1;
+  for (const Layer& layer : input.layers) {
+    smallest = std::max(smallest, SmallestSram(chip, layer, cuts));
+  }
+  std::optional<int64_t> estimated;  // For the chip's own size.
+  int64_t peak_bytes = best.peak_bytes;
+  int tried = 0;
+  for (int64_t size = CoarseSizeBelow(chip.sram_bytes()); size >= smallest;
+       size = CoarseSizeBelow(size)) {
+    if (tried == kMostSmaller || ComputeCommands(best.plan) > kShortPlan ||
+        best.cycles - best.cycles / kNearEnough <= bound_cycles) {
+      break;
+    }
+    if (size / 2 >= peak_bytes) continue;
+    if (!estimated) {
+      EK_ASSIGN_OR_RETURN(const auto own, estimate(chip.sram_bytes()));
+      if (!own) break;
+      estimated = own->cycles;
+    }
+    EK_ASSIGN_OR_RETURN(const auto choice, estimate(size));
+    if (!choice || choice->cycles - *estimated > best.cycles - bound_cycles) {
+      break;
+    }
+    const Chip smaller = chip.WithSram(size);
+    EK_ASSIGN_OR_RETURN(const Bound bound,
+                        BoundOf(smaller, input, searches, MayChain(recipe)));
+    if (bound.cycles >= best.cycles) break;
+    ++tried;
+    absl::StatusOr<TimedPlan> plan =
+        FindPlan(smaller, input, recipe, cuts, bound, searches);
+    // Such as of too many commands for a stream: there is `best`.
+    if (!plan.ok()) break;
+    peak_bytes = plan->peak_bytes;
+    if (plan->cycles - plan->cycles / kMuchSlower > best.cycles) break;
+    const bool is_long = ComputeCommands(plan->plan) > kShortPlan;
+    if (IsBetter(*plan, best)) best = *std::move(plan);
+    if (is_long) break;
+  }
+  return best;
+}
+
 }  // namespace
 
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
@@ -239,13 +305,18 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
     EK_ASSIGN_OR_RETURN(
         plan, SearchLayer(chip, input, cuts, std::move(plan), scratch));
   }
-  EK_RETURN_IF_ERROR(CheckRegisters(chip, input.storage, plan, scratch));
   // It is near enough to most plans as it is, and serial ones are far anyway.
   if (!recipe.serial() &&
       plan.cycles - bound.cycles > plan.cycles / kTightEnough) {
     EK_RETURN_IF_ERROR(
         TightenBound(chip, input, searches, MayChain(recipe), bound));
   }
+  if (!recipe.serial() && !OnlyLayer(input)) {
+    EK_ASSIGN_OR_RETURN(
+        plan, BestOfSmaller(chip, input, recipe, cuts, bound.cycles, searches,
+                            std::move(plan)));
+  }
+  EK_RETURN_IF_ERROR(CheckRegisters(chip, input.storage, plan, scratch));
   plan.bound_cycles = bound.cycles;
   plan.plan.bounds = std::move(bound.layers);
   return plan;

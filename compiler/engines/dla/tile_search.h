@@ -24,6 +24,12 @@ class TilingSearch {
 
   const Cuts& cuts() const { return cuts_; }
 
+  // Forgets what was found, so that the next answers do not depend on earlier
+  // questions: of tilings that cost the same, one that was found is preferred.
+  void Forget() {
+    for (std::vector<Found>& found : found_) found.clear();
+  }
+
   // The cheapest tiling whose buffers fit `budget_bytes`: of all candidates and
   // choices of buffers, none has fewer estimated cycles, or as many and fewer
   // DMA bytes. Empty if none fits.
