@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "ops/copy_less.h"
 #include "ops/dot.h"
 #include "ops/kernels.h"
 #include "ops/patch_rows.h"
@@ -45,9 +46,7 @@ void GatherWindow(const WindowGeometry& g, int64_t pixel, const From* x,
     for (int64_t kw = inside.begin; kw < inside.end; kw += run) {
       const From* from = line + (left + kw * g.dilation[2]) * g.in_c;
       To* to = row + kw * channels;
-      for (int64_t i = 0; i < run * channels; ++i) {
-        to[i] = static_cast<To>(from[i] - zero_point);
-      }
+      CopyLess(from, run * channels, zero_point, to);
     }
     std::fill_n(row + inside.end * channels, row_size - inside.end * channels,
                 To{0});

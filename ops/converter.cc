@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -87,17 +88,37 @@ v1::OpAttributes SumsOf(v1::OpAttributes op) {
   return op;
 }
 
+// What all channels of a converter have in common.
+struct Codes {
+  int32_t gain, min, max, shift;
+};
+
+Codes CodesOf(const v1::Converter& converter) {
+  return {converter.gain(), converter.min(), converter.max(),
+          converter.shift()};
+}
+
+// Of scales and offsets, for output channel `c`.
+int EntryOf(const v1::Converter& converter, int64_t c) {
+  return converter.scale_size() == 1 ? 0 : static_cast<int>(c);
+}
+
+inline int32_t ConvertOne(const Codes& codes, int32_t scale, int32_t offset,
+                          int32_t sum, QuantizedRange range) {
+  const int32_t code =
+      std::clamp(FloorDivide(sum, codes.gain), codes.min, codes.max);
+  // Below 2^31: both factors are of 16 bits.
+  const auto scaled = static_cast<int16_t>(int64_t{code} * scale + offset);
+  return std::clamp<int32_t>(scaled >> codes.shift, range.min, range.max);
+}
+
 }  // namespace
 
 int32_t Convert(const v1::Converter& converter, int64_t c, int32_t sum,
                 QuantizedRange range) {
-  const int entry = converter.scale_size() == 1 ? 0 : static_cast<int>(c);
-  const int32_t code = std::clamp(FloorDivide(sum, converter.gain()),
-                                  converter.min(), converter.max());
-  // Below 2^31: both factors are of 16 bits.
-  const auto scaled = static_cast<int16_t>(
-      int64_t{code} * converter.scale(entry) + converter.offset(entry));
-  return std::clamp<int32_t>(scaled >> converter.shift(), range.min, range.max);
+  const int entry = EntryOf(converter, c);
+  return ConvertOne(CodesOf(converter), converter.scale(entry),
+                    converter.offset(entry), sum, range);
 }
 
 absl::Status CheckConverter(const v1::OpAttributes& op, Views inputs,
@@ -134,30 +155,86 @@ absl::Status CheckConverter(const v1::OpAttributes& op, Views inputs,
                       outputs[0].shape.empty() ? 1 : outputs[0].shape.back());
 }
 
-absl::Status ComputeConverted(const v1::OpAttributes& op, Inputs inputs,
-                              Outputs outputs, CpuPath path) {
-  const MutableTensorView& output = outputs[0];
-  std::vector<int32_t> sums;
-  const int32_t* from = nullptr;
-  if (op.has_requantize()) {
-    from = inputs[0].as<int32_t>();
-  } else {
-    sums.resize(NumElements(output.shape));
-    const MutableTensorView to[] = {{v1::INT32, output.shape, sums.data(), {}}};
-    const v1::OpAttributes summing = SumsOf(op);
-    EK_RETURN_IF_ERROR(FamilyOf(summing).compute(
-        summing, inputs, absl::MakeConstSpan(to), path));
-    from = sums.data();
-  }
+namespace {
+
+// Results of sums [.., channels], as Convert() makes them.
+void ConvertSums(const v1::OpAttributes& op, const int32_t* sums,
+                 const MutableTensorView& output) {
   const QuantizedRange range =
       ClampRange(ClampOf(op), op.rounding(), output.quantization, output.type);
-  const int64_t elements = NumElements(output.shape);
+  const v1::Converter& converter = op.converter();
   const int64_t channels = output.shape.empty() ? 1 : output.shape.back();
-  for (int64_t i = 0; i < elements; ++i) {
-    output.as<int8_t>()[i] = static_cast<int8_t>(
-        Convert(op.converter(), i % channels, from[i], range));
+  const int64_t rows =
+      NumElements(output.shape) / std::max<int64_t>(channels, 1);
+  std::vector<int32_t> scales(channels);
+  std::vector<int32_t> offsets(channels);
+  for (int64_t c = 0; c < channels; ++c) {
+    const int entry = EntryOf(converter, c);
+    scales[c] = converter.scale(entry);
+    offsets[c] = converter.offset(entry);
   }
-  return absl::OkStatus();
+  const Codes codes = CodesOf(converter);
+  auto* results = output.as<int8_t>();
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t c = 0; c < channels; ++c) {
+      results[c] = static_cast<int8_t>(
+          ConvertOne(codes, scales[c], offsets[c], sums[c], range));
+    }
+    results += channels;
+    sums += channels;
+  }
+}
+
+// An op that sums products, whose weights are packed once.
+class Converted : public PreparedOp {
+ public:
+  explicit Converted(const v1::OpAttributes& op)
+      : op_(op), summing_(SumsOf(op)) {}
+
+  absl::Status Init(Inputs inputs, const TensorView& output) {
+    const OpFamily family = FamilyOf(summing_);
+    const TensorView sums[] = {{v1::INT32, output.shape, nullptr, {}}};
+    EK_ASSIGN_OR_RETURN(
+        prepared_, family.prepare(summing_, inputs, absl::MakeConstSpan(sums)));
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(Inputs inputs, Outputs outputs,
+                   CpuPath path) const override {
+    const MutableTensorView& output = outputs[0];
+    std::vector<int32_t> sums(NumElements(output.shape));
+    const MutableTensorView to[] = {{v1::INT32, output.shape, sums.data(), {}}};
+    EK_RETURN_IF_ERROR(prepared_->Run(inputs, absl::MakeConstSpan(to), path));
+    ConvertSums(op_, sums.data(), output);
+    return absl::OkStatus();
+  }
+
+ private:
+  const v1::OpAttributes& op_;
+  const v1::OpAttributes summing_;  // What prepared_ points to.
+  std::unique_ptr<PreparedOp> prepared_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConverted(
+    const v1::OpAttributes& op, Inputs inputs, Views outputs) {
+  if (op.has_requantize()) return nullptr;
+  auto converted = std::make_unique<Converted>(op);
+  EK_RETURN_IF_ERROR(converted->Init(inputs, outputs[0]));
+  return converted;
+}
+
+absl::Status ComputeConverted(const v1::OpAttributes& op, Inputs inputs,
+                              Outputs outputs, CpuPath path) {
+  if (op.has_requantize()) {
+    ConvertSums(op, inputs[0].as<int32_t>(), outputs[0]);
+    return absl::OkStatus();
+  }
+  const std::vector<TensorView> types = {outputs[0].type_only()};
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedOp> prepared,
+                      PrepareConverted(op, inputs, types));
+  return prepared->Run(inputs, outputs, path);
 }
 
 }  // namespace edgekiln::ops

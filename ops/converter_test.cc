@@ -275,6 +275,34 @@ TEST(ConverterTest, OfALayerIsThatOfItsSums) {
   }
 }
 
+// Weights are packed once where they are constant; inputs change.
+TEST(ConverterTest, APreparedLayerIsTheSameForEverySample) {
+  for (const Layer& layer : Layers()) {
+    Tensors first(layer, 7);
+    v1::OpAttributes op = layer.op;
+    *op.mutable_converter() = ConverterOf(50, 3, {90}, {-40});
+    op.set_rounding(v1::FLOOR);
+    const TensorView result = first.y.view();
+    const auto prepared =
+        Prepare(op, first.inputs, absl::MakeConstSpan(&result, 1));
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    std::vector<int8_t> other = first.x.values;
+    std::reverse(other.begin(), other.end());
+    for (int sample = 0; sample < 2; ++sample) {
+      if (sample > 0) first.x.values = other;
+      ASSERT_TRUE(Compute(op, first.inputs, first.y).ok());
+      const std::vector<int8_t> expected = first.y.values;
+      first.y.values.assign(expected.size(), 0);
+      const MutableTensorView made = first.y.mutable_view();
+      ASSERT_TRUE(
+          (*prepared)
+              ->Run(first.inputs, absl::MakeConstSpan(&made, 1), CpuPath::kAuto)
+              .ok());
+      EXPECT_EQ(first.y.values, expected);
+    }
+  }
+}
+
 TEST(ConverterTest, WhatIsNoneIsRefused) {
   const Layer layer = Layers()[2];
   Tensors t(layer, 6);

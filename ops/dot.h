@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
+#include "ops/copy_less.h"
 #include "ops/dot_output.h"
 #include "ops/gemm.h"
 #include "ops/kernels.h"
@@ -286,11 +287,7 @@ void MultiplyDense(const Dot& dot, const typename Dot::Right& right,
         dot, right, rows, to,
         [&](int64_t first, int64_t count, typename Dot::Left* left) {
           for (int64_t r = 0; r < count; ++r) {
-            const typename Dot::Value* from = x + (first + r) * depth;
-            for (int64_t k = 0; k < depth; ++k) {
-              left[r * stride + k] =
-                  static_cast<typename Dot::Left>(from[k] - zero);
-            }
+            CopyLess(x + (first + r) * depth, depth, zero, left + r * stride);
           }
         },
         path);

@@ -92,7 +92,7 @@ OpFamily FamilyOf(const v1::OpAttributes& op) {
   OpFamily family = KindOf(op);
   if (op.has_converter()) {
     family.compute = ComputeConverted;
-    family.prepare = nullptr;
+    family.prepare = PrepareConverted;
   }
   if (op.rounding() == v1::HALF_EVEN &&
       HalfEvenFormOf(op) == HalfEvenForm::kFloats) {

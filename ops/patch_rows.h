@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "ops/copy_less.h"
 #include "ops/gemm.h"
 #include "ops/window.h"
 
@@ -115,21 +116,14 @@ class PatchRows {
         const From* from = image + (z * g_.in[1] + y) * g_.in[2] * g_.in_c;
         To* line = to + At(z + g_.pad[0], y + g_.pad[1], g_.pad[2]);
         if (channels_ == g_.in_c) {
-          CopyLine(from, columns * channels_, zero_point, line);
+          CopyLess(from, columns * channels_, zero_point, line);
           continue;
         }
         for (int64_t x = 0; x < columns; ++x) {
-          CopyLine(from + x * g_.in_c, channels_, zero_point,
+          CopyLess(from + x * g_.in_c, channels_, zero_point,
                    line + x * channels_);
         }
       }
-    }
-  }
-
-  template <typename From>
-  static void CopyLine(const From* from, int64_t count, To zero_point, To* to) {
-    for (int64_t i = 0; i < count; ++i) {
-      to[i] = static_cast<To>(from[i] - zero_point);
     }
   }
 

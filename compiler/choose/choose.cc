@@ -57,7 +57,9 @@ class Chooser {
   std::vector<Candidate> Candidates();
   std::vector<Candidate> AllCombinations(int64_t count) const;
   std::vector<Candidate> FewCombinations();
-  Candidate CandidateOf(const Assignment& assignment) const;
+  Candidate CandidateOf(const Assignment& assignment) const {
+    return {assignment, ExpectedNoise(assignment)};
+  }
   double ExpectedNoise(const Assignment& assignment) const;
   absl::StatusOr<Assignment> FastestWithinBudget();
   absl::StatusOr<bool> IsReachable();
@@ -150,12 +152,6 @@ double Chooser::ExpectedNoise(const Assignment& assignment) const {
   return noise;
 }
 
-Candidate Chooser::CandidateOf(const Assignment& assignment) const {
-  const double noise = ExpectedNoise(assignment);
-  return {assignment, noise,
-          combinations_.answers().ExpectedDisagreement(noise)};
-}
-
 std::vector<Candidate> Chooser::AllCombinations(int64_t count) const {
   std::vector<Candidate> candidates;
   for (int64_t number = 0; number < count; ++number) {
@@ -216,6 +212,9 @@ std::vector<Candidate> Chooser::Candidates() {
 
 absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
   const std::vector<Candidate> candidates = Candidates();
+  const auto expected = [this](double noise) {
+    return combinations_.answers().ExpectedDisagreement(noise);
+  };
   const auto cycles =
       [this](const Assignment& assignment) -> absl::StatusOr<int64_t> {
     EK_ASSIGN_OR_RETURN(const PredictedNetwork network,
@@ -234,6 +233,7 @@ absl::StatusOr<Assignment> Chooser::FastestWithinBudget() {
       const FoundCombination found,
       FindFastest(candidates, {.budget = budget_,
                                .exact_cycles = exact_network_.cycles,
+                               .expected = expected,
                                .cycles = cycles,
                                .measure = measure}));
   every_ = every_ && found.every;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -29,19 +30,28 @@ absl::StatusOr<FoundCombination> FindFastest(
   // Cycles, noise and number: the order in which they are looked at.
   using Turn = std::tuple<int64_t, double, size_t>;
   std::set<Turn> turns;
-  std::vector<bool> predicted(candidates.size(), false);
+  std::vector<size_t> by_noise(candidates.size());
+  std::iota(by_noise.begin(), by_noise.end(), 0);
+  std::stable_sort(by_noise.begin(), by_noise.end(), [&](size_t a, size_t b) {
+    return candidates[a].noise < candidates[b].noise;
+  });
+  // Of candidates, as far as they were looked at.
+  std::vector<double> expected(candidates.size());
+  size_t allowed = 0;  // Of by_noise.
+  size_t known = 0;
   std::optional<Turn> last;
   FoundCombination found;
   int measured = 0;
   double excess = kExcess;
   while (true) {
-    for (size_t i = 0; i < candidates.size(); ++i) {
+    for (; allowed < by_noise.size(); ++allowed) {
+      const size_t i = by_noise[allowed];
       const Candidate& candidate = candidates[i];
-      if (predicted[i] ||
-          candidate.disagreement > kMargin * excess * search.budget) {
-        continue;
+      if (known == allowed) {
+        expected[i] = search.expected(candidate.noise);
+        ++known;
       }
-      predicted[i] = true;
+      if (expected[i] > kMargin * excess * search.budget) break;
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
                           search.cycles(candidate.assignment));
       if (cycles >= search.exact_cycles) continue;
@@ -52,7 +62,8 @@ absl::StatusOr<FoundCombination> FindFastest(
     if (turns.empty()) return found;
     last = *turns.begin();
     turns.erase(turns.begin());
-    const Candidate& candidate = candidates[std::get<2>(*last)];
+    const size_t at = std::get<2>(*last);
+    const Candidate& candidate = candidates[at];
     if (!IsAlone(candidate.assignment) && ++measured > kMostMeasured) {
       found.every = false;
       continue;
@@ -64,7 +75,7 @@ absl::StatusOr<FoundCombination> FindFastest(
       found.disagreement = disagreement;
       return found;
     }
-    excess = std::max(excess, candidate.disagreement / disagreement);
+    excess = std::max(excess, expected[at] / disagreement);
   }
 }
 

@@ -19,12 +19,13 @@ inline constexpr int kMostMeasured = 24;
 struct Candidate {
   Assignment assignment;
   double noise = 0;
-  double disagreement = 0;
 };
 
 struct CombinationSearch {
   double budget = 0;         // Largest disagreement.
   int64_t exact_cycles = 0;  // Of the most exact combination.
+  // The disagreement that noise lets expect, which rises with it.
+  std::function<double(double noise)> expected;
   // Predicted, of the network.
   std::function<absl::StatusOr<int64_t>(const Assignment&)> cycles;
   // What its disagreement is.

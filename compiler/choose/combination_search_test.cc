@@ -29,7 +29,7 @@ std::vector<Candidate> AllWith(double disagreement) {
       assignment.push_back(rest % kForms);
       rest /= kForms;
     }
-    candidates.push_back({assignment, 1, disagreement});
+    candidates.push_back({assignment, disagreement});
   }
   return candidates;
 }
@@ -42,12 +42,15 @@ class CombinationSearchTest : public testing::Test {
     const auto found = FindFastest(
         candidates, {.budget = 0.5,
                      .exact_cycles = kExactCycles,
+                     .expected = [](double noise) { return noise; },
                      .cycles = CyclesOf,
-                     .measure = [&](const Assignment& assignment) {
-                       measured_.push_back(assignment);
-                       const auto given = disagreements.find(assignment);
-                       return given == disagreements.end() ? 1 : given->second;
-                     }});
+                     .measure =
+                         [&](const Assignment& assignment) {
+                           measured_.push_back(assignment);
+                           const auto given = disagreements.find(assignment);
+                           return given == disagreements.end() ? 1
+                                                               : given->second;
+                         }});
     EXPECT_TRUE(found.ok()) << found.status();
     return *found;
   }
@@ -86,7 +89,7 @@ TEST_F(CombinationSearchTest, ExpectationsRuleOut) {
 // Up to 1.5 times the largest excess: 2 to begin with, then 1.45 / 0.6.
 TEST_F(CombinationSearchTest, ExpectationsThatExceedMeasurementsAllowMore) {
   const std::vector<Candidate> candidates = {
-      {{2, 2, 0, 0}, 1, 1.45}, {{1, 1, 0, 0}, 1, 1.8}, {{1, 0, 0, 0}, 1, 1.9}};
+      {{2, 2, 0, 0}, 1.45}, {{1, 1, 0, 0}, 1.8}, {{1, 0, 0, 0}, 1.9}};
   const std::map<Assignment, double> good = {{{1, 1, 0, 0}, 0.3},
                                              {{1, 0, 0, 0}, 0.2}};
   EXPECT_FALSE(Find(candidates, good).assignment);
@@ -95,8 +98,27 @@ TEST_F(CombinationSearchTest, ExpectationsThatExceedMeasurementsAllowMore) {
   EXPECT_EQ(Find(candidates, excess).assignment, Assignment({1, 1, 0, 0}));
 }
 
+// From the least noise on, until one is too large.
+TEST_F(CombinationSearchTest, NoiseThatRulesOutMoreOfItIsAskedForOnce) {
+  std::vector<double> asked;
+  const auto found =
+      FindFastest({{{2, 0, 0, 0}, 9}, {{1, 0, 0, 0}, 0.7}, {{0, 1, 0, 0}, 8}},
+                  {.budget = 0.5,
+                   .exact_cycles = kExactCycles,
+                   .expected =
+                       [&](double noise) {
+                         asked.push_back(noise);
+                         return noise;
+                       },
+                   .cycles = CyclesOf,
+                   .measure = [](const Assignment&) { return 0.6; }});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_FALSE(found->assignment);
+  EXPECT_EQ(asked, (std::vector<double>{0.7, 8}));
+}
+
 TEST_F(CombinationSearchTest, WhatIsNotFasterIsNotMeasured) {
-  EXPECT_FALSE(Find({{{0, 0, 0, 0}, 0, 0}}, {}).assignment);
+  EXPECT_FALSE(Find({{{0, 0, 0, 0}, 0}}, {}).assignment);
   EXPECT_TRUE(measured_.empty());
 }
 

@@ -32,8 +32,11 @@ absl::Status SplitAll(const std::vector<std::vector<Taker>>& takers,
 
 absl::Status AddChoices(const std::vector<std::vector<Taker>>& takers,
                         const v1::Capabilities& capabilities, OpForms& forms) {
-  EK_ASSIGN_OR_RETURN(const auto in_split,
-                      EnginesThatTake(forms.split, capabilities));
+  // Who takes the second halves, if there are any.
+  std::vector<std::vector<Taker>> in_split;
+  if (forms.split.ops.size() > forms.whole.ops.size()) {
+    EK_ASSIGN_OR_RETURN(in_split, EnginesThatTake(forms.split, capabilities));
+  }
   forms.choices.resize(takers.size());
   for (size_t i = 0; i < takers.size(); ++i) {
     for (const Taker& taker : takers[i]) {

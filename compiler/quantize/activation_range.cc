@@ -349,4 +349,18 @@ double SeenValues::ShareOutside(const Quantization& quantization,
   return count > 0 ? outside / count : 0;
 }
 
+double SeenValues::CutOff(const Quantization& quantization,
+                          v1::ElementType type) const {
+  const RealRange held = RangeHeldBy(quantization, type);
+  double count = 0;
+  double sum = 0;
+  for (const Bin& bin : bins_) {
+    count += bin.count;
+    const double beyond =
+        bin.value - std::clamp(double{bin.value}, held.low, held.high);
+    sum += bin.count * beyond * beyond;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
 }  // namespace edgekiln::compiler

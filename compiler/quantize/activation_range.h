@@ -40,6 +40,10 @@ class SeenValues {
   // `quantization` cannot hold.
   double ShareOutside(const Quantization& quantization,
                       v1::ElementType type = v1::INT8) const;
+  // Mean square, over the values that are counted, of how far they lie beyond
+  // what integers of `type` with `quantization` can hold.
+  double CutOff(const Quantization& quantization,
+                v1::ElementType type = v1::INT8) const;
 
  private:
   void HalveBins();

@@ -172,5 +172,14 @@ TEST(SeenValuesTest, CountsWhatSaturates) {
   EXPECT_EQ(seen.ShareOutside(ActivationQuantization({0, 999})), 0);
 }
 
+TEST(SeenValuesTest, WhatIsCutOffIsBeyondTheLastInteger) {
+  // From -128 to 127: two of 100 values lie beyond, by 73 and by 172.
+  const SeenValues seen = Seen(With(With(Ramp(-49, 49), 200), -300));
+  const Quantization steps = {.scale = {1}, .zero_point = {0}, .axis = 0};
+  EXPECT_NEAR(seen.CutOff(steps), (73.0 * 73 + 172.0 * 172) / 100, 5);
+  EXPECT_EQ(seen.CutOff({.scale = {3}, .zero_point = {0}, .axis = 0}), 0);
+  EXPECT_EQ(SeenValues().CutOff(steps), 0);
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler

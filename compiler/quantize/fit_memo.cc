@@ -1,6 +1,8 @@
 #include "compiler/quantize/fit_memo.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -28,9 +30,42 @@ FitMemo::FitMemo(const Graph& graph, CalibrationSamples fitted,
       keeps_real_(LayOutBuffers(graph, /*keep_all=*/true).bytes <=
                   most_bytes / std::max<int64_t>(fitted_.size(), 1)) {}
 
+void FitMemo::TakeOver(FitMemo& more) {
+  weights_ = more.weights_;
+  biases_ = more.biases_;
+  more_ = &more;
+  for (const auto& [key, kept] : more.entries_) of_more_.insert(key);
+}
+
+FitMemo::Entry FitMemo::FirstSamplesOf(const Entry& entry) const {
+  Entry first;
+  first.constants = entry.constants;
+  first.attributes = entry.attributes;
+  const auto copy = [](const Values& from, int64_t samples, int64_t of,
+                       Values& to) {
+    for (const SampleBatch::Buffer& buffer : from) {
+      const int64_t bytes = buffer.bytes / std::max<int64_t>(of, 1) * samples;
+      to.push_back({std::shared_ptr<char[]>(new char[bytes]), bytes});
+      std::memcpy(to.back().values.get(), buffer.values.get(), bytes);
+    }
+  };
+  copy(entry.fitted, fitted_.size(), more_->fitted_.size(), first.fitted);
+  copy(entry.judged, judged_.size(), more_->judged_.size(), first.judged);
+  return first;
+}
+
 const FitMemo::Entry* FitMemo::Find(const Fingerprint& key) {
   const auto found = entries_.find(key);
-  if (found == entries_.end()) return nullptr;
+  if (found == entries_.end()) {
+    const auto known = of_more_.find(key);
+    if (known == of_more_.end()) return nullptr;
+    of_more_.erase(known);
+    const Entry* const entry = more_->Find(key);
+    if (entry == nullptr) return nullptr;
+    Entry first = FirstSamplesOf(*entry);
+    Add(key, std::move(first));
+    return Find(key);
+  }
   Kept& kept = found->second;
   if (kept.bytes > 0) by_use_.splice(by_use_.end(), by_use_, kept.used);
   return &kept.entry;
@@ -79,6 +114,20 @@ absl::StatusOr<SampleBatch*> FitMemo::RealBefore(int32_t index) {
     real_->Release(next_real_);
   }
   return &*real_;
+}
+
+absl::Status FitMemo::LookAtReals(
+    int32_t index, const Op& before, const v1::Clamp& clamp, int64_t step,
+    const std::function<void(int64_t sample, const char* values)>& look) {
+  EK_ASSIGN_OR_RETURN(SampleBatch* const reals, RealBefore(index));
+  if (next_real_ > index) {
+    return reals->RunApart(before, graph_.tensors[before.outputs[0]], step,
+                           look);
+  }
+  EK_RETURN_IF_ERROR(reals->RunClamped(index, before, clamp, step, look));
+  reals->Release(index);
+  ++next_real_;
+  return absl::OkStatus();
 }
 
 const std::vector<float>* FitMemo::FindReals(int32_t op) const {

@@ -2,13 +2,16 @@
 #define EK_COMPILER_QUANTIZE_FIT_MEMO_H_
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/fingerprint.h"
 #include "compiler/ir/graph.h"
@@ -48,6 +51,12 @@ class FitMemo {
   FitMemo(const Graph& graph, CalibrationSamples fitted,
           CalibrationSamples judged, ops::CpuPath cpu_path, int64_t most_bytes);
 
+  // Takes over what is known of as many samples or more, of which these are the
+  // first: weights, biases and entries. Entries are copied as they are found,
+  // if `more`, which must outlive this, still has them and had them now; keys
+  // of what else depends on the number of samples have to say it.
+  void TakeOver(FitMemo& more);
+
   // Null: not known. Lives until the next call.
   const Entry* Find(const Fingerprint& key);
   // Entries that were not used for long are dropped.
@@ -73,6 +82,12 @@ class FitMemo {
   // The float graph, run on the fitted samples up to graph().ops[index - 1], of
   // which what later ops read is alive.
   absl::StatusOr<SampleBatch*> RealBefore(int32_t index);
+  // Values of graph().ops[index], which is `before` with `clamp` behind it,
+  // before the clamp: of every `step`-th fitted sample. Runs the op, where that
+  // is its turn.
+  absl::Status LookAtReals(
+      int32_t index, const Op& before, const v1::Clamp& clamp, int64_t step,
+      const std::function<void(int64_t sample, const char* values)>& look);
 
  private:
   struct Kept {
@@ -81,6 +96,7 @@ class FitMemo {
     std::list<Fingerprint>::iterator used;
   };
   void DropOldest();
+  Entry FirstSamplesOf(const Entry& entry) const;
 
   const Graph& graph_;
   const CalibrationSamples fitted_;
@@ -97,6 +113,8 @@ class FitMemo {
   std::map<int32_t, std::vector<float>> reals_;
   int64_t real_bytes_ = 0;
   std::map<Fingerprint, Kept> entries_;
+  FitMemo* more_ = nullptr;
+  std::set<Fingerprint> of_more_;  // Its entries to take over.
   std::list<Fingerprint> by_use_;  // The oldest first.
   int64_t bytes_ = 0;              // Of entries.
 };

@@ -62,7 +62,7 @@ class IntegerGraph::Maker {
   // `schemes`: by op.
   Maker(const Graph& graph, const v1::CalibrationStatistics* statistics,
         const v1::QuantizeOptions& options,
-        std::vector<v1::LayerScheme> schemes)
+        std::vector<v1::LayerScheme> schemes, RoundedLayers* memo)
       : source_(graph),
         schemes_(std::move(schemes)),
         needs_(options.needs()),
@@ -78,7 +78,8 @@ class IntegerGraph::Maker {
                                   rules_.activations)),
         quantizations_(graph, integer_, rules_),
         names_(graph),
-        constants_(source_, needs_, rules_, quantizations_, names_, result_),
+        constants_(source_, needs_, rules_, quantizations_, names_, memo,
+                   result_),
         float_(graph.tensors.size(), kNoTensor),
         held_(rules_.activations == v1::INT16 && !form_only_
                   ? HeldRanges(*statistics)
@@ -115,8 +116,8 @@ class IntegerGraph::Maker {
         method_.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED ||
         method_.method() == v1::CalibrateOptions::OUTPUT_MSE;
     if (search && samples != nullptr) {
-      EK_RETURN_IF_ERROR(
-          SearchRanges(source_, integer_, *samples, cpu_path, quantizations_));
+      EK_RETURN_IF_ERROR(SearchRanges(source_, integer_, *statistics_, *samples,
+                                      cpu_path, quantizations_));
     }
     if (!form_only_) quantizations_.RaiseResults(LargestWeightScales());
     for (const TensorId input : source_.inputs) float_[input] = input;
@@ -374,9 +375,10 @@ class IntegerGraph::Maker {
 IntegerGraph::IntegerGraph(const Graph& graph,
                            const v1::CalibrationStatistics* statistics,
                            const v1::QuantizeOptions& options,
-                           std::vector<v1::LayerScheme> schemes)
+                           std::vector<v1::LayerScheme> schemes,
+                           RoundedLayers* memo)
     : maker_(std::make_unique<Maker>(graph, statistics, options,
-                                     std::move(schemes))) {}
+                                     std::move(schemes), memo)) {}
 
 IntegerGraph::~IntegerGraph() = default;
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/layer_constants.h"
 #include "compiler/quantize/quantize_report.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/quantization.pb.h"
@@ -24,11 +25,12 @@ absl::Status CheckIsFloat(const Graph& graph);
 // thread-safe.
 class IntegerGraph {
  public:
-  // Without statistics only the form is made. `schemes`: by op. Graph and
-  // statistics must outlive this.
+  // Without statistics only the form is made. `schemes`: by op. Graph,
+  // statistics and `memo`, which changes speed only, must outlive this.
   IntegerGraph(const Graph& graph, const v1::CalibrationStatistics* statistics,
                const v1::QuantizeOptions& options,
-               std::vector<v1::LayerScheme> schemes);
+               std::vector<v1::LayerScheme> schemes,
+               RoundedLayers* memo = nullptr);
   ~IntegerGraph();
 
   // Once. With `samples`, ranges may be chosen by them.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 #include "compiler/quantize/converter_fit.h"
 #include "compiler/quantize/layer_schemes.h"
 
@@ -47,30 +48,97 @@ ConstantData FormOf(const ConstantData& data, int64_t bytes) {
   return ConstantData(std::make_shared<const ConstantData>(data), form);
 }
 
+const RoundedLayer* RoundedLayers::Find(const Fingerprint& key) const {
+  const auto found = layers_.find(key);
+  return found == layers_.end() ? nullptr : &found->second;
+}
+
+void RoundedLayers::Add(const Fingerprint& key, const RoundedLayer& layer) {
+  int64_t bytes = sizeof(key) + sizeof(layer);
+  for (const ConstantData* data : {&layer.weight_data, &layer.bias_data}) {
+    bytes += static_cast<int64_t>((*data)->size());
+  }
+  for (const Quantization* of : {&layer.weights, &layer.bias}) {
+    bytes += static_cast<int64_t>(of->scale.size() * sizeof(float) +
+                                  of->zero_point.size() * sizeof(int32_t));
+  }
+  if (bytes > most_bytes_ - bytes_) return;
+  if (layers_.emplace(key, layer).second) bytes_ += bytes;
+}
+
+// All that a layer's integers depend on, of one graph. With a memo.
+Fingerprint LayerConstants::KeyOf(const Op& op, const v1::LayerScheme& scheme,
+                                  bool converts,
+                                  const RealWeights& real) const {
+  std::string key =
+      absl::StrCat(op.id, std::string(1, '\0'), converts, rounds_down_,
+                   rules_.power_of_two, real.may_be_wide, real.activations, "/",
+                   real.inputs.low, "/", real.inputs.high, "/");
+  for (const double number :
+       {real.input_scale, real.least_scale, real.half_step}) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  scheme.AppendToString(&key);
+  return memo_->KeyOf(key);
+}
+
+absl::StatusOr<RoundedLayer> LayerConstants::FindOrRound(
+    const Op& op, const v1::LayerScheme& scheme, bool converts,
+    const RealWeights& real) const {
+  if (memo_ == nullptr) return Rounded(op, scheme, converts, real);
+  const Fingerprint key = KeyOf(op, scheme, converts, real);
+  if (const RoundedLayer* known = memo_->Find(key)) return *known;
+  EK_ASSIGN_OR_RETURN(RoundedLayer rounded,
+                      Rounded(op, scheme, converts, real));
+  memo_->Add(key, rounded);
+  return rounded;
+}
+
+// Of weights and bias that `real` lacks.
+absl::StatusOr<RoundedLayer> LayerConstants::Rounded(
+    const Op& op, const v1::LayerScheme& scheme, bool converts,
+    RealWeights real) const {
+  const std::vector<float> values =
+      *FloatConstantValues(source_.tensors[op.inputs[1]]);
+  std::vector<float> bias;
+  if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor) {
+    bias = *FloatConstantValues(source_.tensors[op.inputs[2]]);
+  }
+  if (!AllFinite(values) || !AllFinite(bias)) {
+    return NotQuantizable(op, "the weights or the bias hold infinity or NaN",
+                          "finite weights", "train or export again");
+  }
+  if (converts) {
+    bias.clear();
+  } else if (rounds_down_ || rules_.activations == v1::INT16) {
+    // Without a bias, the sums of int16 are of 64 bits.
+    bias.resize(static_cast<size_t>(real.channels), 0);
+  }
+  real.weights = values;
+  real.bias = bias;
+  // Without moments: nothing has been run yet.
+  LayerWeights integers =
+      QuantizeWeights(real, scheme.per_tensor() == v1::ON,
+                      {.form = scheme.weights(),
+                       .range = scheme.weight_range(),
+                       .channels_per_scale = scheme.channels_per_scale(),
+                       .power_of_two = rules_.power_of_two});
+  return RoundedLayer{
+      .weights = std::move(integers.weights),
+      .weight_data = ConstantData(std::move(integers.weight_data)),
+      .bias = std::move(integers.bias),
+      .bias_type = integers.bias_type,
+      .bias_data = ConstantData(std::move(integers.bias_data)),
+      .scale_growth = integers.scale_growth};
+}
+
 absl::Status LayerConstants::Set(const Op& op, int axis,
                                  const v1::LayerScheme& scheme,
                                  const v1::Numerics::Converter* converter,
                                  Op& quantized) {
   const Tensor& weights = source_.tensors[op.inputs[1]];
   const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
-  const std::vector<float> values = *FloatConstantValues(weights);
-  std::vector<float> bias;
-  if (has_bias) bias = *FloatConstantValues(source_.tensors[op.inputs[2]]);
-  if (!AllFinite(values) || !AllFinite(bias)) {
-    return NotQuantizable(op, "the weights or the bias hold infinity or NaN",
-                          "finite weights", "train or export again");
-  }
-  std::vector<float> offsets;
-  if (converter != nullptr) {
-    offsets = std::exchange(bias, {});
-    offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
-  } else if (rounds_down_ || rules_.activations == v1::INT16) {
-    // Without a bias, the sums of int16 are of 64 bits.
-    bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
-  }
-  RealWeights real = {.weights = values,
-                      .channels = weights.shape[axis],
-                      .bias = bias,
+  RealWeights real = {.channels = weights.shape[axis],
                       .axis = axis,
                       .input_scale = quantizations_.Of(op.inputs[0]).scale[0],
                       .activations = rules_.activations,
@@ -87,22 +155,22 @@ absl::Status LayerConstants::Set(const Op& op, int axis,
   for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
     real.inner *= weights.shape[i];
   }
-  // Without moments: nothing has been run yet.
-  LayerWeights integers =
-      QuantizeWeights(real, scheme.per_tensor() == v1::ON,
-                      {.form = scheme.weights(),
-                       .range = scheme.weight_range(),
-                       .channels_per_scale = scheme.channels_per_scale(),
-                       .power_of_two = rules_.power_of_two});
+  EK_ASSIGN_OR_RETURN(RoundedLayer integers,
+                      FindOrRound(op, scheme, converter != nullptr, real));
   growth_[op.id] = integers.scale_growth;
   quantized.inputs[1] =
       AddConstant(weights, v1::INT8, std::move(integers.weights),
-                  ConstantData(std::move(integers.weight_data)));
+                  std::move(integers.weight_data));
   if (converter != nullptr) {
+    std::vector<float> offsets;
+    if (has_bias) {
+      offsets = *FloatConstantValues(source_.tensors[op.inputs[2]]);
+    }
+    offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
     SetConverter(*converter, op, real, offsets, quantized);
     return absl::OkStatus();
   }
-  if (bias.empty()) return absl::OkStatus();
+  if (integers.bias_data->empty()) return absl::OkStatus();
   Tensor like;
   if (has_bias) {
     like = source_.tensors[op.inputs[2]];
@@ -113,7 +181,7 @@ absl::Status LayerConstants::Set(const Op& op, int axis,
   }
   quantized.inputs[2] =
       AddConstant(like, integers.bias_type, std::move(integers.bias),
-                  ConstantData(std::move(integers.bias_data)));
+                  std::move(integers.bias_data));
   return absl::OkStatus();
 }
 

@@ -44,8 +44,6 @@ absl::Status LayerFit::FitWeightsAndBias(int32_t real_index, Op& op) {
   const Op& real_op = float_graph_.ops[real_index];
   const v1::LayerScheme& scheme = options_.schemes[real_index];
   Tensor& weights = quantized_.tensors[op.inputs[1]];
-  const std::vector<float> values =
-      *FloatConstantValues(float_graph_.tensors[real_op.inputs[1]]);
   const bool real_bias =
       real_op.inputs.size() > 2 && real_op.inputs[2] != kNoTensor;
   const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
@@ -58,7 +56,6 @@ absl::Status LayerFit::FitWeightsAndBias(int32_t real_index, Op& op) {
     bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
   }
   RealWeights real = {
-      .weights = values,
       .channels = weights.shape[axis],
       .bias = converts ? absl::Span<const float>() : bias,
       .axis = axis,
@@ -89,7 +86,7 @@ absl::Status LayerFit::FitWeightsAndBias(int32_t real_index, Op& op) {
   const bool wanted = fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR;
   const bool has_moments =
       wanted && MomentBytes(quantized_, op) <= kMostMoments;
-  const auto weights_for = [&](bool centred) {
+  const auto weights_for = [&](const RealWeights& whole, bool centred) {
     std::vector<InputMoments> moments;
     std::vector<const InputMoments*> by_channel;
     if (has_moments) {
@@ -99,15 +96,19 @@ absl::Status LayerFit::FitWeightsAndBias(int32_t real_index, Op& op) {
         by_channel.insert(by_channel.end(), groups[i].channels, &moments[i]);
       }
     }
-    return QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit,
+    return QuantizeWeights(whole, scheme.per_tensor() == v1::ON, fit,
                            by_channel);
   };
   const auto fit_weights = [&] {
-    LayerWeights fitted = weights_for(takes_mean);
+    const std::vector<float> values =
+        *FloatConstantValues(float_graph_.tensors[real_op.inputs[1]]);
+    RealWeights whole = real;
+    whole.weights = values;
+    LayerWeights fitted = weights_for(whole, takes_mean);
     // Of wide sums nothing corrects a bias: weights make up for the mean.
     // That may make sums fit int32 just so.
     if (fitted.bias_type == v1::INT64 && takes_mean && has_moments) {
-      fitted = weights_for(false);
+      fitted = weights_for(whole, false);
     }
     return fitted;
   };
@@ -289,14 +290,18 @@ absl::StatusOr<BiasCorrection> LayerFit::CorrectionOf(int32_t real_index,
   BiasCorrection correction(*ClampOf(real_op.attributes),
                             ScoresThatCount(real_op), result.shape.back(),
                             rows * used);
-  EK_ASSIGN_OR_RETURN(SampleBatch* const reals, RealBefore(real_index));
-  EK_RETURN_IF_ERROR(reals->RunApart(
-      WithoutClamp(real_op), result, step,
-      [&](int64_t sample, const char* bytes) {
-        correction.AddReal(sample / step * rows, rows,
-                           reinterpret_cast<const float*>(bytes));
-      }));
-  if (memo_ != nullptr) memo_->corrections().emplace(real_index, correction);
+  const auto look = [&](int64_t sample, const char* bytes) {
+    correction.AddReal(sample / step * rows, rows,
+                       reinterpret_cast<const float*>(bytes));
+  };
+  const Op before = WithoutClamp(real_op);
+  if (memo_ == nullptr) {
+    EK_RETURN_IF_ERROR(real_->RunApart(before, result, step, look));
+    return correction;
+  }
+  EK_RETURN_IF_ERROR(memo_->LookAtReals(
+      real_index, before, *ClampOf(real_op.attributes), step, look));
+  memo_->corrections().emplace(real_index, correction);
   return correction;
 }
 

@@ -116,16 +116,19 @@ std::optional<LayerWeights> Fitted(
     const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
     absl::Span<const InputMoments* const> moments, bool wide) {
   const auto channels = static_cast<size_t>(real.channels);
-  const auto channel_of = [&](size_t i) {
-    return i / static_cast<size_t>(real.inner) % channels;
-  };
+  const auto inner = static_cast<size_t>(real.inner);
+  const size_t all = inner * channels;  // Side by side.
+  const size_t depth = real.weights.size() / std::max<size_t>(channels, 1);
   std::vector<FittedChannel> fitted(channels);
   for (size_t c = 0; c < channels; ++c) {
     if (!moments.empty()) fitted[c].moments = moments[c];
     fitted[c].least_scale = real.least_scale;
-  }
-  for (size_t i = 0; i < real.weights.size(); ++i) {
-    fitted[channel_of(i)].weights.push_back(real.weights[i]);
+    fitted[c].weights.reserve(depth);
+    for (size_t i = c * inner; i < real.weights.size(); i += all) {
+      const auto some = real.weights.subspan(i, inner);
+      fitted[c].weights.insert(fitted[c].weights.end(), some.begin(),
+                               some.end());
+    }
   }
   LayerWeights result;
   result.weights.axis = real.axis;
@@ -149,12 +152,13 @@ std::optional<LayerWeights> Fitted(
       AddScale(scale, real.input_scale, result);
     }
   }
-  std::vector<size_t> next(channels, 0);
-  result.weight_data.reserve(real.weights.size());
-  for (size_t i = 0; i < real.weights.size(); ++i) {
-    const size_t c = channel_of(i);
-    result.weight_data.push_back(
-        static_cast<char>(fitted[c].integers[next[c]++]));
+  result.weight_data.resize(real.weights.size());
+  for (size_t c = 0; c < channels; ++c) {
+    const int8_t* from = fitted[c].integers.data();
+    for (size_t i = c * inner; i < real.weights.size(); i += all) {
+      std::copy_n(from, inner, result.weight_data.begin() + i);
+      from += inner;
+    }
   }
   if (wide) result.bias_type = v1::INT64;
   for (size_t c = 0; c < real.bias.size(); ++c) {

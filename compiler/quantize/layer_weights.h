@@ -41,7 +41,7 @@ struct LayerWeights {
 // What a layer's weights are made from.
 struct RealWeights {
   // Element i belongs to output channel (i / inner) % channels.
-  absl::Span<const float> weights;
+  absl::Span<const float> weights = {};
   int64_t channels = 0;
   int64_t inner = 1;
   absl::Span<const float> bias = {};  // One per channel, or none.

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
 #include "compiler/quantize/output_error.h"
@@ -25,6 +26,9 @@ constexpr int kPercentiles[] = {1'000'000, 999'990, 999'970, 999'900,
 constexpr double kTooNarrow = 1.5;
 // A range that is hardly narrower than the one before it is not tried.
 constexpr float kNarrower = 0.95f;
+// Of the price of an error, what a way pays for values that were not tried: how
+// much these matter is not known.
+constexpr double kUntried = 0.5;
 // Ways that are tried of a tensor, on average.
 constexpr int64_t kWays = 5;
 // Runs of the whole network, together, by samples that there are; and at most.
@@ -36,11 +40,44 @@ constexpr int64_t kFewestSamples = 4;
 constexpr int64_t kWorkOfValue = 8;
 constexpr int64_t kSampleBytes = int64_t{64} << 20;
 
+// Mean squares of what a quantization does to a tensor.
+struct TensorError {
+  double all = 0;
+  double cut_off = 0;  // Beyond the range: SeenValues::CutOff().
+};
+
+// Of a tensor that is alive in both, over the samples of `changed`, which has
+// it rounded.
+TensorError ErrorOf(TensorId tensor, const RealRange& held,
+                    const SampleBatch& real, const SampleBatch& changed) {
+  const int64_t count = real.graph().tensors[tensor].num_elements();
+  TensorError error;
+  for (int64_t sample = 0; sample < changed.samples(); ++sample) {
+    const auto* a = reinterpret_cast<const float*>(real.value(tensor, sample));
+    const auto* b =
+        reinterpret_cast<const float*>(changed.value(tensor, sample));
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = a[i];
+      const double rounded = value - b[i];
+      const double beyond = value - std::clamp(value, held.low, held.high);
+      error.all += rounded * rounded;
+      error.cut_off += beyond * beyond;
+    }
+  }
+  const double values = static_cast<double>(count * changed.samples());
+  if (values == 0) return error;
+  return {.all = error.all / values, .cut_off = error.cut_off / values};
+}
+
 class Search {
  public:
   Search(const Graph& graph, const std::vector<bool>& integer,
+         const v1::CalibrationStatistics& statistics,
          TensorQuantizations& quantizations)
       : graph_(graph), quantizations_(quantizations), outputs_(graph) {
+    for (const auto& range : statistics.ranges()) {
+      statistics_[range.tensor()] = &range;
+    }
     for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
       if (integer[i] && IsSource(i)) sources_.push_back(i);
     }
@@ -158,42 +195,83 @@ class Search {
     return ways;
   }
 
+  // Of the tensor alone; nothing: not counted.
+  SeenValues SeenAlone(TensorId tensor) const {
+    SeenValues seen;
+    const auto found = statistics_.find(graph_.tensors[tensor].name);
+    if (found != statistics_.end()) seen.Include(*found->second);
+    return seen;
+  }
+
+  struct WayError {
+    double outputs = 0;
+    TensorError tensor;
+  };
+  // Of ops[index], whose result is quantized in this way, on the samples of
+  // `batch`.
+  absl::StatusOr<WayError> ErrorsOf(int32_t index, const Quantization& way,
+                                    const SampleBatch& batch,
+                                    const SampleBatch& whole) const {
+    const TensorId tensor = graph_.ops[index].outputs[0];
+    const v1::ElementType type = quantizations_.RulesOf(tensor).activations;
+    const auto quantize = [&](char* bytes, int64_t size) {
+      RoundToSteps(way, reinterpret_cast<float*>(bytes), size / kFloatBytes,
+                   type);
+    };
+    WayError error;
+    SampleBatch fork = batch;
+    fork.Change(tensor, quantize);
+    error.tensor = ErrorOf(tensor, RangeHeldBy(way, type), batch, fork);
+    fork.Release(index);
+    for (int32_t i = index + 1; i <= outputs_.last_op(); ++i) {
+      EK_RETURN_IF_ERROR(fork.Run(i));
+      // A pool rounds what it makes to the same steps.
+      for (const TensorId made : graph_.ops[i].outputs) {
+        if (quantizations_.AreOne(made, tensor)) fork.Change(made, quantize);
+      }
+      fork.Release(i);
+    }
+    error.outputs = outputs_.Of(whole, soft_, fork);
+    return error;
+  }
+
   absl::Status Try(int32_t index, const SampleBatch& batch,
                    const SampleBatch& whole) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const TensorId tensor = graph_.ops[index].outputs[0];
     ScaleChoice& choice = choices_[quantizations_.GroupOf(tensor)];
     if (choice.ways.empty()) {
       choice.ways = WaysOf(tensor);
       choice.errors.assign(choice.ways.size(), 0);
     }
-    double least = std::numeric_limits<double>::infinity();
+    const SeenValues seen = SeenAlone(tensor);
+    const v1::ElementType type = quantizations_.RulesOf(tensor).activations;
+    std::vector<double> errors(choice.ways.size(), kInfinity);
+    // Cut off of the samples that are not tried.
+    std::vector<double> missed(choice.ways.size(), 0);
+    // At outputs, of an error of the tensor: as cheap as some way is, since
+    // large values may matter less than others.
+    double price = kInfinity;
+    double least = kInfinity;
     bool too_narrow = false;
     for (size_t way = 0; way < choice.ways.size(); ++way) {
       // The last one is by another method.
-      if (too_narrow && way + 1 < choice.ways.size()) {
-        choice.errors[way] = std::numeric_limits<double>::infinity();
-        continue;
+      if (too_narrow && way + 1 < choice.ways.size()) continue;
+      EK_ASSIGN_OR_RETURN(const WayError error,
+                          ErrorsOf(index, choice.ways[way], batch, whole));
+      errors[way] = error.outputs;
+      missed[way] = seen.CutOff(choice.ways[way], type) - error.tensor.cut_off;
+      if (error.outputs > 0 && error.tensor.all > 0) {
+        price = std::min(price, error.outputs / error.tensor.all);
       }
-      const auto quantize = [&](char* bytes, int64_t size) {
-        RoundToSteps(choice.ways[way], reinterpret_cast<float*>(bytes),
-                     size / kFloatBytes,
-                     quantizations_.RulesOf(tensor).activations);
-      };
-      SampleBatch fork = batch;
-      fork.Change(tensor, quantize);
-      fork.Release(index);
-      for (int32_t i = index + 1; i <= outputs_.last_op(); ++i) {
-        EK_RETURN_IF_ERROR(fork.Run(i));
-        // A pool rounds what it makes to the same steps.
-        for (const TensorId made : graph_.ops[i].outputs) {
-          if (quantizations_.AreOne(made, tensor)) fork.Change(made, quantize);
-        }
-        fork.Release(i);
+      least = std::min(least, error.outputs);
+      too_narrow = too_narrow || error.outputs > kTooNarrow * least;
+    }
+    for (size_t way = 0; way < choice.ways.size(); ++way) {
+      choice.errors[way] += errors[way];
+      if (missed[way] > 0 && std::isfinite(price)) {
+        choice.errors[way] += kUntried * missed[way] * price;
       }
-      const double error = outputs_.Of(whole, soft_, fork);
-      choice.errors[way] += error;
-      least = std::min(least, error);
-      too_narrow = too_narrow || error > kTooNarrow * least;
     }
     return absl::OkStatus();
   }
@@ -203,7 +281,9 @@ class Search {
   const Graph& graph_;
   TensorQuantizations& quantizations_;
   const OutputError outputs_;
-  OutputError::SoftValues soft_;             // Of all samples.
+  OutputError::SoftValues soft_;  // Of all samples.
+  std::map<absl::string_view, const v1::CalibrationStatistics::TensorRange*>
+      statistics_;                           // By name of the tensor.
   std::vector<int32_t> sources_;             // Ops, rising.
   std::vector<int64_t> samples_;             // By source; 0: none.
   std::map<TensorId, ScaleChoice> choices_;  // By group, with errors so far.
@@ -213,9 +293,10 @@ class Search {
 
 absl::Status SearchRanges(const Graph& float_graph,
                           const std::vector<bool>& integer,
+                          const v1::CalibrationStatistics& statistics,
                           CalibrationSamples samples, ops::CpuPath cpu_path,
                           TensorQuantizations& quantizations) {
-  Search search(float_graph, integer, quantizations);
+  Search search(float_graph, integer, statistics, quantizations);
   samples.Limit(search.SamplesToTake(samples.size()));
   if (samples.size() == 0) return absl::OkStatus();
   return search.Run(samples, cpu_path);

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/tensor_views.h"
+#include "ops/dot_output.h"
 #include "ops/evaluate.h"
 
 namespace edgekiln::compiler {
@@ -15,6 +16,16 @@ namespace {
 
 int64_t BytesOf(const Tensor& tensor) {
   return tensor.num_elements() * ElementBytes(tensor.type);
+}
+
+absl::StatusOr<std::unique_ptr<ops::PreparedOp>> Prepared(const Graph& graph,
+                                                          const Op& op) {
+  const std::vector<ops::TensorView> inputs = ViewsOf(graph, op.inputs);
+  const std::vector<ops::TensorView> outputs = ViewsOf(graph, op.outputs);
+  EK_ASSIGN_OR_RETURN(auto prepared,
+                      ops::Prepare(op.attributes, inputs, outputs),
+                      absl::StrCat("op ", op.id));
+  return prepared;
 }
 
 }  // namespace
@@ -115,20 +126,42 @@ absl::Status SampleBatch::RunApart(
   return absl::OkStatus();
 }
 
-absl::Status SampleBatch::Run(int32_t index) {
-  const Op& op = graph_.ops[index];
+absl::Status SampleBatch::RunAll(std::initializer_list<SampleBatch*> batches,
+                                 int32_t index) {
+  const Graph& graph = (*batches.begin())->graph_;
+  const Op& op = graph.ops[index];
+  EK_ASSIGN_OR_RETURN(const auto prepared, Prepared(graph, op));
+  for (SampleBatch* const batch : batches) {
+    EK_RETURN_IF_ERROR(batch->RunPrepared(*prepared, op, nullptr));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SampleBatch::RunClamped(
+    int32_t index, const Op& before, const v1::Clamp& clamp, int64_t step,
+    const std::function<void(int64_t sample, const char* values)>& look) {
+  EK_ASSIGN_OR_RETURN(const auto prepared, Prepared(graph_, before));
+  const int64_t count = graph_.tensors[before.outputs[0]].num_elements();
+  const ops::FloatRange range = ops::FloatRangeOf(clamp);
+  return RunPrepared(*prepared, graph_.ops[index],
+                     [&](int64_t sample, char* bytes) {
+                       if (sample % step == 0) look(sample, bytes);
+                       auto* const values = reinterpret_cast<float*>(bytes);
+                       for (int64_t i = 0; i < count; ++i) {
+                         values[i] = range.Apply(values[i]);
+                       }
+                     });
+}
+
+absl::Status SampleBatch::RunPrepared(const ops::PreparedOp& prepared,
+                                      const Op& op, const Look& look) {
   std::vector<ops::TensorView> inputs = ViewsOf(graph_, op.inputs);
-  std::vector<ops::TensorView> types;
   std::vector<ops::MutableTensorView> outputs;
   for (const TensorId id : op.outputs) {
     Allocate(id);
-    types.push_back(ViewOf(graph_.tensors[id]));
-    outputs.push_back({types.back().type, types.back().shape, nullptr,
-                       types.back().quantization});
+    const ops::TensorView type = ViewOf(graph_.tensors[id]);
+    outputs.push_back({type.type, type.shape, nullptr, type.quantization});
   }
-  EK_ASSIGN_OR_RETURN(const auto prepared,
-                      ops::Prepare(op.attributes, inputs, types),
-                      absl::StrCat("op ", op.id));
   for (int64_t sample = 0; sample < samples_; ++sample) {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId id = op.inputs[i];
@@ -139,8 +172,9 @@ absl::Status SampleBatch::Run(int32_t index) {
       outputs[i].data =
           values_[id].values.get() + sample * BytesOf(graph_.tensors[id]);
     }
-    EK_RETURN_IF_ERROR(prepared->Run(inputs, outputs, cpu_path_),
+    EK_RETURN_IF_ERROR(prepared.Run(inputs, outputs, cpu_path_),
                        absl::StrCat("op ", op.id));
+    if (look != nullptr) look(sample, static_cast<char*>(outputs[0].data));
   }
   return absl::OkStatus();
 }

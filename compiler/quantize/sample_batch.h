@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "edgekiln/v1/graph.pb.h"
 #include "ops/cpu_path.h"
+#include "ops/prepared.h"
 
 namespace edgekiln::compiler {
 
@@ -61,7 +64,10 @@ class SampleBatch {
   absl::Status SetInputs(const CalibrationSamples& samples);
 
   // Computes graph().ops[index], in the order of the graph.
-  absl::Status Run(int32_t index);
+  absl::Status Run(int32_t index) { return RunAll({this}, index); }
+  // The same in batches of one graph: the op is made ready once for all.
+  static absl::Status RunAll(std::initializer_list<SampleBatch*> batches,
+                             int32_t index);
   // Lets go of what graph().ops[index] was the last to read.
   void Release(int32_t index);
   // Computes `op`, on operands that are alive, with a result of the type
@@ -69,6 +75,12 @@ class SampleBatch {
   // values, in order.
   absl::Status RunApart(
       const Op& op, const Tensor& result, int64_t step,
+      const std::function<void(int64_t sample, const char* values)>& look);
+
+  // Run() of an op of floats, by `before`, which is it without its `clamp`:
+  // `look` gets the values before that, for every `step`-th sample.
+  absl::Status RunClamped(
+      int32_t index, const Op& before, const v1::Clamp& clamp, int64_t step,
       const std::function<void(int64_t sample, const char* values)>& look);
 
   // Of a tensor that is alive, or constant.
@@ -79,6 +91,10 @@ class SampleBatch {
 
  private:
   void Allocate(TensorId tensor);
+  using Look = std::function<void(int64_t sample, char* values)>;
+  // `look` gets the first result of each sample; may be null.
+  absl::Status RunPrepared(const ops::PreparedOp& prepared, const Op& op,
+                           const Look& look);
 
   const Graph& graph_;
   int64_t samples_;

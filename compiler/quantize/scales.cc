@@ -17,6 +17,14 @@ double PowerOfTwoAtLeast(double scale) {
 
 }  // namespace
 
+RealRange RangeHeldBy(const Quantization& quantization, v1::ElementType type) {
+  const ops::QuantizedRange integers = ops::RangeOf(type);
+  const double scale = quantization.scale[0];
+  const double zero = quantization.zero_point[0];
+  return {.low = scale * (integers.min - zero),
+          .high = scale * (integers.max - zero)};
+}
+
 float HalfStep(const Quantization& quantization) {
   return quantization.scale[0] / 2;
 }

@@ -54,6 +54,9 @@ std::string QuantizedValues(absl::Span<const float> values,
                             const Quantization& quantization,
                             v1::ElementType type = v1::INT8);
 
+// What integers of `type` with the one scale of `quantization` reach to.
+RealRange RangeHeldBy(const Quantization& quantization, v1::ElementType type);
+
 // What makes rounding down round to nearest if it is added before.
 float HalfStep(const Quantization& quantization);
 

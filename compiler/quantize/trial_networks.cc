@@ -14,6 +14,9 @@
 namespace edgekiln::compiler {
 namespace {
 
+// Of the memo's bytes, one of so many.
+constexpr int64_t kShareOfConstants = 4;
+
 void AppendInteger(int64_t value, std::string& text) {
   text.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
@@ -68,12 +71,16 @@ class TrialWalk {
 
  private:
   // Of all that decides what the op becomes: its form before it is fitted, its
-  // scheme, and what it reads.
+  // scheme, what it reads, and the samples that a converter is fitted to.
   Fingerprint KeyOf(const Op& op, const v1::LayerScheme* scheme) {
     std::string text = op.id;
     text.push_back('\0');
     op.attributes.AppendToString(&text);
     if (scheme != nullptr) scheme->AppendToString(&text);
+    // The first so many: what follows the op is not shared, either.
+    if (op.attributes.has_converter()) {
+      AppendInteger(integers_.samples(), text);
+    }
     for (const TensorId id : op.inputs) {
       if (id == kNoTensor) {
         text.push_back('-');
@@ -136,8 +143,7 @@ class TrialWalk {
         judged_.Adopt(op.outputs[i], entry.judged[i]);
       }
     } else {
-      EK_RETURN_IF_ERROR(integers_.Run(index));
-      EK_RETURN_IF_ERROR(judged_.Run(index));
+      EK_RETURN_IF_ERROR(SampleBatch::RunAll({&integers_, &judged_}, index));
       for (const TensorId id : op.outputs) {
         entry.fitted.push_back(integers_.Share(id));
         entry.judged.push_back(judged_.Share(id));
@@ -191,6 +197,8 @@ absl::StatusOr<std::unique_ptr<TrialNetworks>> TrialNetworks::Create(
     trials->statistics_ = &trials->equalized_->statistics;
   }
   trials->memo_bytes_ = memo_bytes;
+  trials->constants_ =
+      std::make_shared<RoundedLayers>(memo_bytes / kShareOfConstants);
   trials->memo_.emplace(trials->graph(), trials->fitted_, std::move(judged),
                         inputs.cpu_path, memo_bytes);
   return trials;
@@ -209,8 +217,8 @@ std::unique_ptr<TrialNetworks> TrialNetworks::WithFewer(int64_t count) {
                         std::max<int64_t>(fitted_.size(), 1);
   trials->memo_.emplace(trials->graph(), trials->fitted_, std::move(judged),
                         cpu_path_, trials->memo_bytes_);
-  trials->memo_->weights() = memo_->weights();
-  trials->memo_->biases() = memo_->biases();
+  trials->memo_->TakeOver(*memo_);
+  trials->constants_ = constants_;
   return trials;
 }
 
@@ -221,7 +229,8 @@ absl::StatusOr<TrialNetworks::Prepared> TrialNetworks::Prepare(
   EK_ASSIGN_OR_RETURN(std::vector<v1::LayerScheme> schemes,
                       LayerSchemes(graph(), config, options.needs(), true));
   Prepared prepared;
-  IntegerGraph integers(graph(), statistics_, options, schemes);
+  IntegerGraph integers(graph(), statistics_, options, schemes,
+                        constants_.get());
   EK_ASSIGN_OR_RETURN(prepared.graph, integers.Make(&fitted_, cpu_path_));
   prepared.refine = RefineOptionsOf(options, std::move(schemes), cpu_path_);
   AddMissingBiases(prepared.refine, prepared.graph);

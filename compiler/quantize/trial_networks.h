@@ -14,6 +14,7 @@
 #include "compiler/quantize/equalized_network.h"
 #include "compiler/quantize/fill_values.h"
 #include "compiler/quantize/fit_memo.h"
+#include "compiler/quantize/layer_constants.h"
 #include "compiler/quantize/quantize.h"
 #include "compiler/quantize/refine.h"
 #include "edgekiln/v1/quantization.pb.h"
@@ -32,8 +33,9 @@ class TrialNetworks {
  public:
   // All configs that are tried differ from options.config, the first of them,
   // in their `layers` only. Networks are fitted to `fitted` and run on
-  // `judged`; more than `memo_bytes` of values are computed anew; `graph` and
-  // what `inputs` refers to must outlive this. Errors: as of Quantize().
+  // `judged`; more than `memo_bytes` of values, and a quarter as many of
+  // rounded weights, are computed anew; `graph` and what `inputs` refers to
+  // must outlive this. Errors: as of Quantize().
   static absl::StatusOr<std::unique_ptr<TrialNetworks>> Create(
       const Graph& graph, const v1::QuantizeOptions& options,
       const QuantizeInputs& inputs, CalibrationSamples fitted,
@@ -45,9 +47,10 @@ class TrialNetworks {
   absl::Status Fit(const v1::QuantizationConfig& config,
                    const std::string& layer);
 
-  // Networks of the same equalized graph, with up to `count` samples to fit to
-  // and as many to run on, a share of the memo's bytes, and the weights and
-  // biases of what was tried here so far. Must not outlive this object.
+  // Networks of the same equalized graph, with the first `count` samples to fit
+  // to and as many to run on, a share of the memo's bytes, and what was tried
+  // here so far: weights, biases, and the first samples' values of what is
+  // still kept. Must not outlive this object.
   std::unique_ptr<TrialNetworks> WithFewer(int64_t count);
 
   struct Trial {
@@ -87,6 +90,8 @@ class TrialNetworks {
   std::optional<ClippedFills> clipped_;
   std::optional<EqualizedNetwork> equalized_;
   std::optional<FitMemo> memo_;
+  // Of all networks, before anything is fitted.
+  std::shared_ptr<RoundedLayers> constants_;
 };
 
 }  // namespace edgekiln::compiler

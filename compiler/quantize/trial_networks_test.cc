@@ -6,6 +6,8 @@
 
 #include "compiler/passes/product_sums.h"
 #include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/integer_graph.h"
+#include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/testing/random_samples.h"
 #include "compiler/quantize/testing/splat.h"
 #include "google/protobuf/text_format.h"
@@ -100,6 +102,25 @@ TEST_P(TrialNetworksTest, TheFirstIsWhatQuantizeMakes) {
   }
 }
 
+TEST_P(TrialNetworksTest, RoundedLayersThatAreRememberedAreTheSame) {
+  RoundedLayers memo(/*most_bytes=*/1 << 20);
+  for (const std::string& layers : {std::string(), TernaryRule("left"),
+                                    TernaryRule("dense"), std::string()}) {
+    const v1::QuantizeOptions options = Options(layers);
+    const auto schemes =
+        LayerSchemes(graph_, options.config(), options.needs(), true);
+    ASSERT_TRUE(schemes.ok()) << schemes.status();
+    const auto remembered =
+        IntegerGraph(graph_, &statistics_, options, *schemes, &memo).Make();
+    const auto anew =
+        IntegerGraph(graph_, &statistics_, options, *schemes).Make();
+    ASSERT_TRUE(remembered.ok() && anew.ok());
+    EXPECT_EQ(GraphToProto(*remembered).SerializeAsString(),
+              GraphToProto(*anew).SerializeAsString());
+  }
+  EXPECT_EQ(memo.size(), 5u);  // Of three layers, two of which have two forms.
+}
+
 // Each layer is ternary first where all others are not, so that its weights are
 // the same with and without the networks between.
 TEST_P(TrialNetworksTest, WhatIsSharedChangesNothing) {
@@ -177,6 +198,27 @@ TEST_P(TrialNetworksTest, FewerSamplesTakeOverWhatWasTried) {
   ASSERT_TRUE(screened.ok()) << screened.status();
   ASSERT_TRUE(tried.ok()) << tried.status();
   EXPECT_NE(Bytes(*screened), Bytes(*tried));
+}
+
+// Converters are fitted to the few: values behind them are not those of the
+// whole, whatever is kept of these.
+TEST_P(TrialNetworksTest, FewerSamplesDoNotDependOnWhatIsKept) {
+  const v1::QuantizationConfig left = Options(TernaryRule("left")).config();
+  const v1::QuantizationConfig both =
+      Options(TernaryRule("left") + TernaryRule("dense")).config();
+  const auto kept = Create(kTrialMemoBytes);
+  const auto dropped = Create(1);
+  for (TrialNetworks* all : {kept.get(), dropped.get()}) {
+    ASSERT_TRUE(all->Try(left, "y.int8").ok());
+    ASSERT_TRUE(all->Try(both, "y.int8").ok());
+  }
+  for (const auto* config : {&left, &both}) {
+    const auto got = kept->WithFewer(5)->Try(*config, "y.int8");
+    const auto want = dropped->WithFewer(5)->Try(*config, "y.int8");
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_TRUE(want.ok()) << want.status();
+    EXPECT_EQ(Bytes(*got), Bytes(*want));
+  }
 }
 
 // The border of a pad that a maximum reads is clipped to the data.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/memory.h"
 #include "compiler/choose/choose.h"
 #include "compiler/choose/scheme_forms.h"
 #include "compiler/ir/graph_outline.h"
@@ -142,4 +143,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace edgekiln::bench
 
-int main(int argc, char** argv) { return edgekiln::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  edgekiln::KeepFreedMemory();  // As a worker's children do.
+  return edgekiln::bench::Main(argc, argv);
+}

@@ -24,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/digest.h"
+#include "base/memory.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/quantize.h"
@@ -202,4 +203,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace edgekiln::bench
 
-int main(int argc, char** argv) { return edgekiln::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  edgekiln::KeepFreedMemory();  // As a worker's children do.
+  return edgekiln::bench::Main(argc, argv);
+}
