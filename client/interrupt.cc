@@ -44,13 +44,13 @@ void ClearLiveLines(int above) {
 
 void Handle(int signal) {
   if (holding.load()) {
-    // Bash passes it on when its terminal closes; the system sends another when
-    // bash ends.
-    if (signal == SIGHUP && noted.load() > 0) return;
     if (noted.fetch_add(1) == 0) {
       first_signal.store(signal);
       return;
     }
+    // Bash passes it on when its terminal closes; the system sends another when
+    // bash ends.
+    if (signal == SIGHUP) return;
   }
   for (auto* entry = removed.load(); entry != nullptr; entry = entry->next) {
     if (entry->exists.load()) unlink(entry->path.c_str());

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/bound.h"
 #include "compiler/engines/dla/layer_search.h"
@@ -235,13 +234,11 @@ absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
 // first, until plans, or their estimates, are so slow that none is expected to
 // be better. Left out are sizes at least twice as large as what the last plan
 // takes. Not for plans that take long to time, nor where `best` is near
-// `bound_cycles`.
-absl::StatusOr<TimedPlan> BestOfSmaller(const Chip& chip,
-                                        const SubgraphInput& input,
-                                        const v1::dla::TileRecipe& recipe,
-                                        Cuts cuts, int64_t bound_cycles,
-                                        std::vector<TilingSearch>& searches,
-                                        TimedPlan best) {
+// `bound_cycles`. An error of a smaller size ends the search: there is `best`.
+TimedPlan BestOfSmaller(const Chip& chip, const SubgraphInput& input,
+                        const v1::dla::TileRecipe& recipe, Cuts cuts,
+                        int64_t bound_cycles,
+                        std::vector<TilingSearch>& searches, TimedPlan best) {
   // As if it was the first size that is asked for.
   const auto estimate = [&](int64_t size) {
     for (TilingSearch& search : searches) search.Forget();
@@ -254,6 +251,7 @@ absl::StatusOr<TimedPlan> BestOfSmaller(const Chip& chip,
   std::optional<int64_t> estimated;  // For the chip's own size.
   int64_t peak_bytes = best.peak_bytes;
   int tried = 0;
+  Schedule scratch;
   for (int64_t size = CoarseSizeBelow(chip.sram_bytes()); size >= smallest;
        size = CoarseSizeBelow(size)) {
     if (tried == kMostSmaller || ComputeCommands(best.plan) > kShortPlan ||
@@ -262,27 +260,31 @@ absl::StatusOr<TimedPlan> BestOfSmaller(const Chip& chip,
     }
     if (size / 2 >= peak_bytes) continue;
     if (!estimated) {
-      EK_ASSIGN_OR_RETURN(const auto own, estimate(chip.sram_bytes()));
-      if (!own) break;
-      estimated = own->cycles;
+      const auto own = estimate(chip.sram_bytes());
+      if (!own.ok() || !own->has_value()) break;
+      estimated = (*own)->cycles;
     }
-    EK_ASSIGN_OR_RETURN(const auto choice, estimate(size));
-    if (!choice || choice->cycles - *estimated > best.cycles - bound_cycles) {
+    const auto choice = estimate(size);
+    if (!choice.ok() || !choice->has_value() ||
+        (*choice)->cycles - *estimated > best.cycles - bound_cycles) {
       break;
     }
     const Chip smaller = chip.WithSram(size);
-    EK_ASSIGN_OR_RETURN(const Bound bound,
-                        BoundOf(smaller, input, searches, MayChain(recipe)));
-    if (bound.cycles >= best.cycles) break;
+    const absl::StatusOr<Bound> bound =
+        BoundOf(smaller, input, searches, MayChain(recipe));
+    if (!bound.ok() || bound->cycles >= best.cycles) break;
     ++tried;
     absl::StatusOr<TimedPlan> plan =
-        FindPlan(smaller, input, recipe, cuts, bound, searches);
-    // Such as of too many commands for a stream: there is `best`.
+        FindPlan(smaller, input, recipe, cuts, *bound, searches);
+    // Such as of too many commands for a stream.
     if (!plan.ok()) break;
     peak_bytes = plan->peak_bytes;
     if (plan->cycles - plan->cycles / kMuchSlower > best.cycles) break;
     const bool is_long = ComputeCommands(plan->plan) > kShortPlan;
-    if (IsBetter(*plan, best)) best = *std::move(plan);
+    if (IsBetter(*plan, best) &&
+        CheckRegisters(smaller, input.storage, *plan, scratch).ok()) {
+      best = *std::move(plan);
+    }
     if (is_long) break;
   }
   return best;
@@ -312,9 +314,8 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
         TightenBound(chip, input, searches, MayChain(recipe), bound));
   }
   if (!recipe.serial() && !OnlyLayer(input)) {
-    EK_ASSIGN_OR_RETURN(
-        plan, BestOfSmaller(chip, input, recipe, cuts, bound.cycles, searches,
-                            std::move(plan)));
+    plan = BestOfSmaller(chip, input, recipe, cuts, bound.cycles, searches,
+                         std::move(plan));
   }
   EK_RETURN_IF_ERROR(CheckRegisters(chip, input.storage, plan, scratch));
   plan.bound_cycles = bound.cycles;
